@@ -1,0 +1,38 @@
+"""The few exceptions of mtparse; the command line turns each into one line on stderr."""
+
+from __future__ import annotations
+
+
+class MtparseError(Exception):
+    """Base class of every error that is the input's or the environment's fault, not a bug."""
+
+
+class ConfigError(MtparseError):
+    """A config file, an override or a combination of settings that cannot be run."""
+
+
+class ConllError(MtparseError, ValueError):
+    """A fault in a treebank file.
+
+    Attributes
+    ----------
+    path : str
+        The file as the user named it (``<stdin>`` for standard input).
+    line : int
+        Physical line, counted by LF from 1; 0 where the file as a whole is at fault.
+    """
+
+    def __init__(self, path: str, line: int, message: str) -> None:
+        self.path = str(path)
+        self.line = line
+        self.message = message
+        place = f"{self.path}:{line}" if line else self.path
+        super().__init__(f"{place}: {message}")
+
+
+class ModelError(MtparseError):
+    """A model file that is damaged, truncated, of another version, or no model file at all."""
+
+
+class NoTreeError(MtparseError, ValueError):
+    """The scores forbid every tree of the family (all arcs into a word are -inf, ...)."""

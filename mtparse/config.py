@@ -1,0 +1,378 @@
+"""From a YAML file to frozen dataclasses; whatever cannot be run is refused before any data is read.
+
+Each key is one dataclass field that carries its own check, so that a section is read, documented and
+written back by the same few lines. ``configs/reference.yaml`` explains every key.
+"""
+
+# ruff: noqa: RUF009 - _key and _section below make a dataclasses.field
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mtparse import config_checks as checks
+from mtparse.config_checks import VALID_KINDS, Check, ValidPart
+from mtparse.config_yaml import BareWord, dump_yaml, parse_yaml, printable, read_yaml
+from mtparse.errors import ConfigError
+
+TRAINERS = ("log-linear", "perceptron", "max-margin")
+FEATURE_SETS = ("default", "mcdonald")
+
+
+# Sections.
+
+
+def _key(
+    check: Check,
+    default: Any = dataclasses.MISSING,
+    *,
+    key: str | None = None,
+    only: Sequence[str] = TRAINERS,
+):
+    """A field that knows how it is checked, what it is called in YAML and which trainers have it."""
+    return dataclasses.field(default=default, metadata={"check": check, "key": key, "only": tuple(only)})
+
+
+def _section(cls: type):
+    return dataclasses.field(default_factory=cls, metadata={"section": cls, "key": None})
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Where the treebanks are and how to read them; ``root`` is absolute, the others relative to it."""
+
+    train: str = _key(checks.path)
+    root: str = _key(checks.path, ".")
+    valid: ValidPart | None = _key(checks.valid_part, ValidPart())
+    test: str | None = _key(checks.optional_path, None)
+    format: str = _key(checks.one_of("auto", "conllx", "conllu"), "auto")
+    encoding: str = _key(checks.encoding, "utf-8")
+
+    @property
+    def train_path(self) -> str:
+        """The training file."""
+        return os.path.join(self.root, self.train)
+
+    @property
+    def valid_path(self) -> str | None:
+        """The validation file; None where validation has no file of its own."""
+        if self.valid is None or self.valid.kind != "path":
+            return None
+        return os.path.join(self.root, str(self.valid.value))
+
+    @property
+    def test_path(self) -> str | None:
+        """The test file; None if there is none."""
+        return None if self.test is None else os.path.join(self.root, self.test)
+
+
+@dataclass(frozen=True)
+class TrainerConfig:
+    """The trainer and its settings; settings that the named trainer does not have are None."""
+
+    name: str = _key(checks.one_of(*TRAINERS), "log-linear")
+    optimizer: str | None = _key(checks.one_of("lbfgs", "cg"), "lbfgs", only=["log-linear"])
+    C: tuple[float, ...] | None = _key(
+        checks.cost, (0.01, 0.03, 0.1, 0.3, 1.0), only=["log-linear", "max-margin"]
+    )
+    passes: int = _key(checks.whole(1, 10**6), 100)
+    step: str | None = _key(checks.one_of("adaptive", "paper"), "adaptive", only=["max-margin"])
+    beta: float | None = _key(checks.number(0, 1000), 9.0, only=["max-margin"])
+    tolerance: float | None = _key(checks.number(0, 1), 1e-4, only=["log-linear", "max-margin"])
+    patience: int = _key(checks.whole(0, 10**6), 0)
+    shuffle: bool | None = _key(checks.truth, False, only=["perceptron", "max-margin"])
+
+
+@dataclass(frozen=True)
+class FeaturesConfig:
+    """Which features arcs have and which of them get a weight."""
+
+    set: str = _key(checks.one_of(*FEATURE_SETS), "default")
+    source: str = _key(checks.one_of("gold", "all"), "gold", key="from")
+    min_count: int = _key(checks.whole(1, 10**9), 1)
+    merge: bool = _key(checks.truth, True)
+    templates: tuple[str, ...] = _key(checks.texts, ())
+
+
+@dataclass(frozen=True)
+class Config:
+    """One training run."""
+
+    name: str = _key(checks.run_name)
+    data: DataConfig = _section(DataConfig)
+    trees: str = _key(checks.one_of("nonprojective", "projective"), "nonprojective")
+    root: str = _key(checks.one_of("auto", "single", "multi"), "auto")
+    labels: bool = _key(checks.unlabelled, False)
+    decoder: str = _key(checks.one_of("auto", "eisner", "mst"), "auto")
+    trainer: TrainerConfig = _section(TrainerConfig)
+    refit: bool = _key(checks.truth, False)
+    features: FeaturesConfig = _section(FeaturesConfig)
+    seed: int = _key(checks.whole(0, 2**32 - 1), 1)
+    threads: int = _key(checks.whole(0, 1024), 0)
+
+
+def _yaml_name(field: dataclasses.Field) -> str:
+    return field.metadata["key"] or field.name
+
+
+def config_keys(cls: type = Config, prefix: str = "") -> dict[str, dataclasses.Field]:
+    """Every dotted key below a section with its field; the sections themselves are not keys."""
+    keys = {}
+    for field in dataclasses.fields(cls):
+        name = prefix + _yaml_name(field)
+        if "section" in field.metadata:
+            keys |= config_keys(field.metadata["section"], name + ".")
+        else:
+            keys[name] = field
+    return keys
+
+
+# Reading.
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, float):
+        return {math.inf: ".inf", -math.inf: "-.inf"}.get(value, ".nan" if value != value else repr(value))
+    text = value if isinstance(value, BareWord) else json.dumps(value, ensure_ascii=False, default=str)
+    text = printable(text)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _unknown_key(key: str) -> str:
+    """Say that a dotted key is unknown, with the nearest known one, or else those of its section."""
+    cls, prefix, rest = Config, "", key
+    while True:
+        siblings = {_yaml_name(field): field for field in dataclasses.fields(cls)}
+        section, dot, below = rest.partition(".")
+        if not dot or section not in siblings or "section" not in siblings[section].metadata:
+            break
+        cls, prefix, rest = siblings[section].metadata["section"], f"{prefix}{section}.", below
+    elsewhere = [name for name in config_keys() if name.rpartition(".")[2].lower() == rest.lower()]
+    near = [prefix + name for name in difflib.get_close_matches(rest, siblings, 1, 0.7)] + elsewhere
+    advice = f"did you mean {near[0]}?" if near else f"known here: {', '.join(siblings)}"
+    return f"unknown key {printable(key)}; {advice}"
+
+
+def _checked(field: dataclasses.Field, value: Any, place: str) -> Any:
+    try:
+        return field.metadata["check"](value)
+    except ValueError as error:
+        raise ConfigError(f"{place}{error}") from None
+
+
+def _read_section(cls: type, values: Any, source: str, prefix: str = "") -> Any:
+    """Make a section's dataclass of a mapping; missing keys get their defaults."""
+    fields = {_yaml_name(field): field for field in dataclasses.fields(cls)}
+    if values is None:
+        values = {}
+    if not isinstance(values, Mapping):
+        where = f"{prefix[:-1]} = {_show(values)}: " if prefix else ""
+        raise ConfigError(f"{source}: {where}must be a section with keys of its own ({', '.join(fields)})")
+    for name in values:
+        if name not in fields:
+            shown = name if isinstance(name, str) else _show(name)
+            raise ConfigError(f"{source}: {_unknown_key(prefix + shown)}")
+    made = {}
+    for name, field in fields.items():
+        if "section" in field.metadata:
+            made[field.name] = _read_section(
+                field.metadata["section"], values.get(name), source, f"{prefix}{name}."
+            )
+        elif name in values:
+            made[field.name] = _checked(
+                field, values[name], f"{source}: {prefix}{name} = {_show(values[name])}: "
+            )
+        elif field.default is dataclasses.MISSING:
+            raise ConfigError(f"{source}: {prefix}{name} is missing")
+    if cls is TrainerConfig:
+        made |= _foreign_settings(values, made.get("name", "log-linear"), source)
+    return cls(**made)
+
+
+def _foreign_settings(given: Mapping, trainer: str, source: str) -> dict[str, None]:
+    """The settings of other trainers, which must not have been given, each as None."""
+    foreign = [field for field in dataclasses.fields(TrainerConfig) if trainer not in field.metadata["only"]]
+    for field in foreign:
+        if field.name in given:
+            owners = " and ".join(field.metadata["only"])
+            key = f"trainer.{field.name} = {_show(given[field.name])}"
+            reason = f"{field.name} has no meaning for the {trainer} trainer (only for {owners})"
+            raise ConfigError(f"{source}: {key}: {reason}")
+    return {field.name: None for field in foreign}
+
+
+def _check_together(config: Config, source: str) -> None:
+    """Refuse settings that are right one by one and cannot be run together."""
+
+    def refuse(key: str, value: Any, reason: str) -> None:
+        raise ConfigError(f"{source}: {key} = {_show(value)}: {reason}")
+
+    trainer = config.trainer
+    if config.trees == "projective" and config.decoder == "mst":
+        refuse(
+            "decoder", "mst", "must be auto or eisner with trees: projective, whose models decode with Eisner"
+        )
+    if config.data.valid is None:
+        if trainer.C and len(trainer.C) > 1:
+            refuse("data.valid", None, "must be given where trainer.C lists several values to choose from")
+        if trainer.patience:
+            refuse("data.valid", None, "must be given where trainer.patience watches its score")
+        if config.refit:
+            refuse("data.valid", None, "must be given where refit adds it to the training data")
+
+
+def config_from_dict(
+    values: Any, base_dir: str | os.PathLike, source: str = "config", name: str | None = None
+) -> Config:
+    """Check a mapping and make a `Config` of it.
+
+    Parameters
+    ----------
+    values : mapping
+        Sections and keys as in a config file.
+    base_dir : path
+        What a relative ``data.root`` is relative to.
+    source : str
+        What to call the mapping in errors.
+    name : str, optional
+        The run's name where the mapping gives none.
+
+    Raises
+    ------
+    ConfigError
+        The first fault, with its dotted key, the value and what is allowed.
+    """
+    if isinstance(values, Mapping) and name is not None:
+        values = {"name": name, **values}
+    config = _read_section(Config, values, source)
+    _check_together(config, source)
+    root = os.path.realpath(os.path.join(base_dir, config.data.root))
+    return dataclasses.replace(config, data=dataclasses.replace(config.data, root=root))
+
+
+def apply_overrides(values: dict, overrides: Iterable[str]) -> dict:
+    """A copy of a config's mapping with ``dotted.key=value`` settings put over it.
+
+    The value is YAML and means what it would mean in the file; with nothing after ``=`` the key returns
+    to its default. ``data.valid.words=500`` replaces the whole of ``data.valid``.
+    """
+    values = dict(values)
+    known = config_keys()
+    for override in overrides:
+        key, equals, text = override.partition("=")
+        key, source = key.strip(), f"--set {printable(override)}"
+        if not equals:
+            raise ConfigError(f"{source}: must have the form KEY=VALUE")
+        value = parse_yaml(text, source)
+        valid, _, kind = key.rpartition(".")
+        if valid == "data.valid" and kind in VALID_KINDS:
+            key, value = valid, {kind: value}
+        if any(name.startswith(key + ".") for name in known):
+            raise ConfigError(f"{source}: {key} is a section; set one of its keys")
+        if key not in known:
+            raise ConfigError(f"{source}: {_unknown_key(key)}")
+        *sections, last = key.split(".")
+        inner = values
+        for section in sections:
+            below = {} if inner.get(section) is None else inner[section]
+            if not isinstance(below, Mapping):
+                raise ConfigError(f"{source}: {section} has no keys in the config, it is {_show(below)}")
+            inner[section] = dict(below)
+            inner = inner[section]
+        if text.strip():
+            _checked(known[key], value, f"{source}: ")
+            inner[last] = value
+        else:
+            inner.pop(last, None)
+    return values
+
+
+def load_config(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Config:
+    """Read a config file.
+
+    Parameters
+    ----------
+    path : path
+        A YAML file. Its stem is the run's name unless the file gives one, and its folder is what a relative
+        ``data.root`` is relative to.
+    overrides : iterable of str
+        Settings ``dotted.key=value`` that take the place of the file's.
+
+    Raises
+    ------
+    ConfigError
+        The first fault of the file or of an override, on one line.
+    """
+    path = os.fspath(path)
+    source = printable(path)
+    values = read_yaml(path)
+    if values is None:
+        raise ConfigError(f"{source}: the file is empty: data.train at least must be given")
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{source}: must be a mapping of keys to values, found {_show(values)}")
+    values = apply_overrides(dict(values), overrides)
+    return config_from_dict(values, Path(path).parent, source, name=Path(path).stem)
+
+
+# Writing.
+
+
+def config_to_dict(config: Any) -> dict:
+    """Every applicable key with its value, in the terms of a config file; `config_from_dict` inverts it.
+
+    ``data.root`` is absolute, so the result can be read from any folder.
+    """
+    made = {}
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if "section" in field.metadata:
+            made[_yaml_name(field)] = config_to_dict(value)
+        elif isinstance(value, ValidPart):
+            made["valid"] = _escape(value.value) if value.kind == "path" else {value.kind: value.value}
+        elif field.metadata["check"] in (checks.path, checks.optional_path):
+            made[_yaml_name(field)] = _escape(value)
+        elif isinstance(value, tuple):
+            made[_yaml_name(field)] = list(value)
+        elif not (isinstance(config, TrainerConfig) and config.name not in field.metadata["only"]):
+            made[_yaml_name(field)] = value
+    return made
+
+
+def _escape(path: Any) -> Any:
+    return path.replace("$", "$$") if isinstance(path, str) else path
+
+
+def dump_config(config: Config) -> str:
+    """The resolved config as YAML text that `load_config` reads back as an equal `Config`."""
+    return dump_yaml(config_to_dict(config))
+
+
+def require_files(configs: Iterable[Config]) -> None:
+    """Refuse to start while a treebank of these runs is missing or empty; the error names every one.
+
+    Raises
+    ------
+    ConfigError
+        One line that lists the files.
+    """
+    faults: dict[str, str] = {}
+    for config in configs:
+        for path in (config.data.train_path, config.data.valid_path, config.data.test_path):
+            if path is None:
+                continue
+            if os.path.isdir(path):
+                faults[path] = "is a folder"
+            elif not os.path.exists(path):
+                faults[path] = "is missing"
+            elif os.path.isfile(path) and os.path.getsize(path) == 0:
+                faults[path] = "is empty"
+    if faults:
+        raise ConfigError("; ".join(f"{printable(path)} {fault}" for path, fault in faults.items()))

@@ -21,6 +21,7 @@ from typing import BinaryIO, NoReturn
 
 from mtparse.errors import ConllError
 from mtparse.files import Source, atomic_writer, check_encoding, open_input, source_name, without_mark
+from mtparse.sentence import Sentence, format_sentence
 
 COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
 FORMATS = ("auto", "conllx", "conllu")
@@ -31,98 +32,13 @@ _EMPTY_NODE = re.compile(r"([0-9]+)\.[0-9]+")
 _id_of, _head_of = itemgetter(0), itemgetter(6)
 
 
-def _column(index: int, doc: str) -> property:
-    return property(lambda self: [row[index] for row in self.rows], doc=doc)
-
-
-class Sentence:
-    """The words of one sentence, with what stood between them.
-
-    Attributes
-    ----------
-    rows : list of list of str
-        The ten columns of each word.
-    heads : list of int
-        Head of each word, 0 for the root; -1 where HEAD is ``_`` or was not to be read.
-    number : int
-        Number of the sentence in its file, from 1.
-    line : int
-        Physical line, from 1, on which the sentence begins.
-    lines : sequence of int
-        Physical line of each word.
-    extras : list of (int, str)
-        Comments, multi-word lines (``1-2``) and empty nodes (``1.1``), each with the index of the
-        word before which it stands (the number of words for those at the end).
-    path : str
-        Name of the file, for messages.
-    """
-
-    __slots__ = ("extras", "heads", "line", "lines", "number", "path", "rows")
-
-    def __init__(
-        self,
-        rows: list[list[str]],
-        heads: list[int],
-        number: int = 1,
-        line: int = 1,
-        lines: Sequence[int] | None = None,
-        extras: Iterable[tuple[int, str]] = (),
-        path: str = "<memory>",
-    ) -> None:
-        self.rows = rows
-        self.heads = heads
-        self.number = number
-        self.line = line
-        self.lines = range(line, line + len(rows)) if lines is None else lines
-        self.extras = list(extras)
-        self.path = path
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __repr__(self) -> str:
-        return f"<Sentence {self.number} of {self.path}, line {self.line}, {len(self)} words>"
-
-    forms = _column(1, "Column 2 of each word.")
-    lemmas = _column(2, "Column 3 of each word.")
-    cpostags = _column(3, "Column 4 of each word, the coarse tag.")
-    postags = _column(4, "Column 5 of each word, the fine tag.")
-    feats = _column(5, "Column 6 of each word.")
-    deprels = _column(7, "Column 8 of each word.")
-
-    @property
-    def has_heads(self) -> bool:
-        """Whether every word has a head."""
-        return -1 not in self.heads
-
-    def with_heads(self, heads: Sequence[int], deprels: Sequence[str] | str = "_") -> Sentence:
-        """Return a copy with other heads and labels; the other eight columns are left as they are.
-
-        Parameters
-        ----------
-        heads : sequence of int
-            One head a word, without an entry for the root symbol; -1 is written as ``_``.
-        deprels : str or sequence of str
-            One label for all words, or one a word.
-
-        Raises
-        ------
-        ValueError
-            If the number of heads or labels is not the number of words.
-        """
-        new_heads = [int(head) for head in heads]
-        labels = [deprels] * len(self) if isinstance(deprels, str) else list(deprels)
-        if len(new_heads) != len(self) or len(labels) != len(self):
-            raise ValueError(f"{len(self)} words, but {len(new_heads)} heads and {len(labels)} labels")
-        rows = [
-            [*row[:6], str(head) if head >= 0 else "_", label, *row[8:]]
-            for row, head, label in zip(self.rows, new_heads, labels, strict=True)
-        ]
-        return Sentence(rows, new_heads, self.number, self.line, self.lines, self.extras, self.path)
-
-
 def read_conll(
-    source: Source, *, format: str = "auto", encoding: str = "utf-8", heads: str = "optional"
+    source: Source,
+    *,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    heads: str = "optional",
+    short_rows: bool = False,
 ) -> Iterator[Sentence]:
     """Read a treebank sentence by sentence, in constant memory.
 
@@ -139,6 +55,9 @@ def read_conll(
         Whether ``_`` in the HEAD column is accepted (giving -1), an error, or the column is not
         looked at. Heads that are no integer, out of range or the word itself are errors unless
         ignored. Cycles are left to `mtparse.trees.check_tree`.
+    short_rows : bool
+        Accept rows of the first eight columns, as in the outputs of parsers at the shared task; the
+        other two become ``_``.
 
     Returns
     -------
@@ -162,20 +81,7 @@ def read_conll(
     if heads not in ("optional", "required", "ignore"):
         raise ValueError(f"heads is {heads!r}; it can be optional, required or ignore")
     check_encoding(encoding)
-    return _Reader(source_name(source), format, encoding, heads).sentences(source)
-
-
-def format_sentence(sentence: Sentence) -> str:
-    """Return the lines of a sentence, extras included, and the blank line that ends it."""
-    lines = ["\t".join(row) for row in sentence.rows]
-    if sentence.extras:
-        merged, done = [], 0
-        for position, text in sentence.extras:
-            merged += lines[done:position]
-            merged.append(text)
-            done = position
-        lines = merged + lines[done:]
-    return "\n".join(lines) + "\n\n"
+    return _Reader(source_name(source), format, encoding, heads, short_rows).sentences(source)
 
 
 def write_conll(
@@ -222,12 +128,13 @@ class _Numerals:
 class _Reader:
     """One pass over one file: splits it into sentences and checks each."""
 
-    def __init__(self, path: str, format: str, encoding: str, heads: str) -> None:
+    def __init__(self, path: str, format: str, encoding: str, heads: str, short_rows: bool) -> None:
         self.path = path
         self.format = format
         self.encoding = encoding
         self.hint = f"the file is read as {encoding}, name another with `encoding:` or --encoding"
         self.heads = heads
+        self.short_rows = short_rows
         self.number = 1
         self.comments: list[str] = []  # those of a block without words
         self.numerals = _Numerals()
@@ -267,6 +174,8 @@ class _Reader:
         extras = [(0, text) for text in self.comments + lines[:leading]]
         self.comments = []
         rows = [text.split("\t") for text in lines[leading:]]
+        if self.short_rows:
+            rows = [row if len(row) != 8 else [*row, "_", "_"] for row in rows]
         size = len(rows)
         places: Sequence[int] = range(first + leading, first + leading + size)
         self.numerals.extend(size)
@@ -307,6 +216,8 @@ class _Reader:
                 extras.append((len(rows), text))
                 continue
             row = text.split("\t")
+            if self.short_rows and len(row) == 8:
+                row += ["_", "_"]
             self.check_columns(row, text, place)
             if _WORD.fullmatch(row[0]):
                 self.check_id(row[0], len(rows) + 1, place)

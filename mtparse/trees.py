@@ -1,0 +1,228 @@
+"""Predicates on head arrays, and the projective tree nearest to a tree.
+
+A head array has one entry for each position 0..n: ``heads[m]`` is the head of word m, 0 is the root
+symbol and ``heads[0] = -1``. `head_array` makes one of the heads of a sentence's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mtparse.errors import ConllError
+from mtparse.sentence import Sentence
+
+
+def head_array(words: Sequence[int]) -> np.ndarray:
+    """Return the head array of length n+1 for the heads of n words."""
+    return np.concatenate(([-1], np.asarray(words, dtype=np.int64)))
+
+
+def roots(heads: Sequence[int]) -> list[int]:
+    """Return the words whose head is the root symbol, in order."""
+    return [word for word, head in enumerate(_checked(heads)) if head == 0]
+
+
+def find_cycle(heads: Sequence[int]) -> list[int]:
+    """Return the words of one cycle, each followed by its head, or an empty list.
+
+    The cycle that the first possible word leads to is returned, from its lowest word on. Heads
+    outside 1..n end a path. O(n).
+    """
+    heads = _checked(heads)
+    size = len(heads)
+    seen = [0] * size  # the word from which a position was reached first
+    for start in range(1, size):
+        word = start
+        while 0 < word < size and not seen[word]:
+            seen[word] = start
+            word = heads[word]
+        if 0 < word < size and seen[word] == start:
+            cycle = [word]
+            while heads[cycle[-1]] != word:
+                cycle.append(heads[cycle[-1]])
+            lowest = cycle.index(min(cycle))
+            return cycle[lowest:] + cycle[:lowest]
+    return []
+
+
+def is_tree(heads: Sequence[int]) -> bool:
+    """Whether every word has a head in 0..n and there is no cycle."""
+    heads = _checked(heads)
+    return all(0 <= head < len(heads) for head in heads[1:]) and not find_cycle(heads)
+
+
+def is_single_root(heads: Sequence[int]) -> bool:
+    """Whether the heads form a tree in which exactly one word depends on the root symbol."""
+    return len(roots(heads)) == 1 and is_tree(heads)
+
+
+def nonprojective_arcs(heads: Sequence[int]) -> list[int]:
+    """Return the modifiers of all non-projective arcs, in order.
+
+    The arc from h to m is non-projective if a word strictly between h and m does not descend from h.
+    Arcs of the root symbol never are: every word descends from it. This is the definition behind the
+    percentages usually given for treebanks. O(n log n).
+
+    Raises
+    ------
+    ValueError
+        If the heads are no tree.
+    """
+    heads = _checked(heads)
+    if not is_tree(heads):
+        raise ValueError("the heads form no tree; descendants are not defined")
+    # preorder numbers: the descendants of h are those numbered first[h] .. last[h]
+    first, last = _preorder(heads)
+    head, modifier = np.array(heads[1:], dtype=np.int64), np.arange(1, len(heads))
+    low, high = np.minimum(head, modifier) + 1, np.maximum(head, modifier) - 1
+    inside = np.flatnonzero(low <= high)
+    low, high, head = low[inside], high[inside], head[inside]
+    outside = _extreme(first, low, high, np.minimum) < first[head]
+    outside |= _extreme(first, low, high, np.maximum) > last[head]
+    return (inside[outside] + 1).tolist()
+
+
+def crossing_arcs(heads: Sequence[int]) -> list[int]:
+    """Return the modifiers of all arcs that cross another arc, in order.
+
+    Two arcs cross if exactly one end of the one lies strictly between the ends of the other. Arcs of
+    the root symbol count, drawn from position 0 to the left of the first word. A tree has crossing
+    arcs just when it has non-projective ones, but more of them: both arcs of a crossing are listed.
+    The heads need not form a tree. O(n log n).
+    """
+    heads = _checked(heads)
+    size = len(heads)
+    head, modifier = np.array(heads[1:], dtype=np.int64), np.arange(1, size)
+    left, right = np.minimum(head, modifier), np.maximum(head, modifier)
+    farthest, nearest = np.full(size, -1), np.full(size, size)
+    np.maximum.at(farthest, left, right)
+    np.minimum.at(nearest, right, left)
+    inside = np.flatnonzero(right - left > 1)
+    left, right = left[inside], right[inside]
+    crossing = _extreme(farthest, left + 1, right - 1, np.maximum) > right
+    crossing |= _extreme(nearest, left + 1, right - 1, np.minimum) < left
+    return (inside[crossing] + 1).tolist()
+
+
+def is_projective(heads: Sequence[int]) -> bool:
+    """Whether the heads form a tree without crossing arcs, those of the root symbol included."""
+    return is_tree(heads) and not crossing_arcs(heads)
+
+
+def projectivize(heads: Sequence[int], root: str = "multi") -> np.ndarray:
+    """Return the projective tree that shares most arcs with a tree.
+
+    Found exactly by Eisner's algorithm with score +1 on the arcs of the tree and -1 on all others; of
+    several nearest trees always the same one is taken. A projective tree of the family comes back
+    unchanged. O(n) to O(n log n) for those, O(n^3) for the others.
+
+    Parameters
+    ----------
+    heads : sequence of int
+        Head array of a tree.
+    root : {"multi", "single"}
+        Whether the result may have several words that depend on the root symbol.
+
+    Returns
+    -------
+    ndarray of int64, shape (n+1,)
+        A new head array.
+
+    Raises
+    ------
+    ValueError
+        If the heads are no tree or ``root`` is neither value.
+    """
+    if root not in ("multi", "single"):
+        raise ValueError(f"root is {root!r}; it can be multi or single")
+    heads = _checked(heads)
+    if not is_tree(heads):
+        raise ValueError("the heads form no tree; there is nothing to make projective")
+    if not crossing_arcs(heads) and (root == "multi" or len(roots(heads)) <= 1):
+        return np.array(heads, dtype=np.int64)
+    from mtparse.inference import TreeFamily  # compiled code: loaded only where a tree is searched
+
+    scores = np.full((len(heads), len(heads)), -1.0)
+    scores[heads[1:], np.arange(1, len(heads))] = 1.0
+    return np.asarray(TreeFamily("projective", root).best_tree(scores), dtype=np.int64)
+
+
+def check_tree(sentence: Sentence, path: str = "", root: str = "multi") -> None:
+    """Refuse a sentence whose heads form no tree.
+
+    Parameters
+    ----------
+    sentence : Sentence
+        As read, that is with heads in 0..n.
+    path : str
+        Name of the file for the message; the sentence's own by default.
+    root : {"multi", "single"}
+        With ``single``, several words with head 0 are refused too.
+
+    Raises
+    ------
+    ConllError
+        Names the lines of a cycle, a missing head, or the words that depend on the root symbol.
+    """
+    path, number = path or sentence.path, sentence.number
+    if not sentence.has_heads:
+        word = sentence.heads.index(-1)
+        message = f"sentence {number}: HEAD missing (_) for word {word + 1}"
+        raise ConllError(path, sentence.lines[word], message)
+    heads = [-1, *sentence.heads]
+    cycle = find_cycle(heads)
+    if cycle:
+        chain = " -> ".join(map(str, [*_shortened(cycle), cycle[0]]))
+        lines = [sentence.lines[word - 1] for word in cycle]
+        message = f"sentence {number}: the heads form a cycle, {chain} (lines {min(lines)}-{max(lines)})"
+        raise ConllError(path, min(lines), message + ("" if 0 in heads else ", and no root: no HEAD is 0"))
+    tops = roots(heads)
+    if root == "single" and len(tops) > 1:
+        words = ", ".join(map(str, _shortened(tops)))
+        message = f"sentence {number}: {len(tops)} words have HEAD 0 ({words}), only one may; set root: multi"
+        raise ConllError(path, sentence.lines[tops[1] - 1], message)
+
+
+def _checked(heads: Sequence[int]) -> list[int]:
+    heads = heads.tolist() if isinstance(heads, np.ndarray) else list(heads)
+    if not heads or heads[0] != -1:
+        raise ValueError("a head array begins with -1 for the root symbol; see mtparse.trees.head_array")
+    return heads
+
+
+def _shortened(words: list[int]) -> list:
+    return words if len(words) <= 8 else [*words[:7], "..."]
+
+
+def _preorder(heads: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each position its number in preorder and the highest number below it."""
+    children: list[list[int]] = [[] for _ in heads]
+    for word in range(len(heads) - 1, 0, -1):
+        children[heads[word]].append(word)
+    first = [0] * len(heads)
+    order, stack = [], [0]
+    while stack:
+        word = stack.pop()
+        first[word] = len(order)
+        order.append(word)
+        stack += children[word]
+    last = first.copy()
+    for word in reversed(order[1:]):
+        last[heads[word]] = max(last[heads[word]], last[word])
+    return np.array(first), np.array(last)
+
+
+def _extreme(values: np.ndarray, low: np.ndarray, high: np.ndarray, choose: np.ufunc) -> np.ndarray:
+    """Return the minimum or maximum of values[low..high] for each pair, by doubling windows."""
+    level = np.frexp(high - low + 1)[1] - 1  # the largest power of two that fits in the span
+    result = np.empty(len(low), dtype=values.dtype)
+    window, width = values, 1
+    for power in range(int(level.max(initial=-1)) + 1):
+        if power:
+            window = choose(window[:-width], window[width:])
+            width *= 2
+        chosen = level == power
+        result[chosen] = choose(window[low[chosen]], window[high[chosen] - width + 1])
+    return result

@@ -100,8 +100,8 @@ def open_input(source: Source) -> Iterator[io.BufferedReader]:
 
 def without_mark(stream: io.BufferedReader) -> Iterator[bytes]:
     """Return the lines of a stream, less a byte order mark of UTF-8."""
-    first = stream.readline()
-    return chain((first.removeprefix(codecs.BOM_UTF8),) if first else (), stream)
+    first = stream.readline().removeprefix(codecs.BOM_UTF8)
+    return chain((first,) if first else (), stream)
 
 
 def check_encoding(encoding: str) -> None:

@@ -1,0 +1,405 @@
+"""Reading and writing treebanks: what is accepted, what is refused and with which words."""
+
+import gzip
+import io
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mtparse.conll import Sentence, format_sentence, read_conll, write_conll
+from mtparse.errors import ConfigError, ConllError
+
+pytestmark = pytest.mark.nojit
+
+ROOT = Path(__file__).resolve().parent.parent
+TREEBANKS = Path(os.environ.get("MTPARSE_TREEBANKS", ROOT / "../shared/treebanks"))
+
+
+def word(number, form="w", head="0", label="dep", tag="N"):
+    return f"{number}\t{form}\t_\t{tag}\t{tag}\t_\t{head}\t{label}\t_\t_"
+
+
+def text(*sentences):
+    return "".join("\n".join(lines) + "\n\n" for lines in sentences)
+
+
+TWO = text([word(1, "der", 2), word(2, "Tag", 0)], [word(1, "Ende", 0)])
+
+
+def read(data, **options):
+    data = data.encode() if isinstance(data, str) else data
+    return list(read_conll(io.BytesIO(data), **options))
+
+
+def fault(data, **options):
+    with pytest.raises(ConllError) as caught:
+        read(data, **options)
+    return caught.value.line, caught.value.message
+
+
+class TestAccepted:
+    def test_columns_and_places(self):
+        """Every column has a name, and every word its physical line."""
+        row = ["1", "Häuser", "Haus", "N", "NN", "pl", "0", "ROOT", "_", "_"]
+        (first, second) = read("\n\n" + "\t".join(row) + "\n\n" + text([word(1), word(2, head=1)]))
+        assert first.rows == [row]
+        assert (first.forms, first.lemmas, first.cpostags) == (["Häuser"], ["Haus"], ["N"])
+        assert (first.postags, first.feats, first.deprels) == (["NN"], ["pl"], ["ROOT"])
+        assert (first.number, first.line, list(first.lines), first.heads) == (1, 3, [3], [0])
+        assert (second.number, second.line, list(second.lines), second.heads) == (2, 5, [5, 6], [0, 1])
+        assert len(second) == 2
+        assert second.has_heads
+        assert "2 words" in repr(second)
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            TWO.replace("\n", "\r\n"),
+            TWO.rstrip("\n"),
+            TWO[:-1],
+            TWO.replace("\n", "\r\n").rstrip("\n"),
+            "\n\r\n" + TWO.replace("\n\n", "\n\n\n\n"),
+            TWO.replace("\n\n", "\n  \n"),
+            "\ufeff" + TWO,
+            gzip.compress(TWO.encode()),
+            gzip.compress(TWO[:20].encode()) + gzip.compress(TWO[20:].encode()),
+            gzip.compress(("\ufeff" + TWO).encode()),
+        ],
+        ids=["crlf", "no-lf", "no-blank", "cr", "blanks", "spaces", "bom", "gzip", "members", "gzip-bom"],
+    )
+    def test_harmless_differences(self, data):
+        """Line ends, blank lines, a byte order mark and compression do not change what is read."""
+        expected = [sentence.rows for sentence in read(TWO)]
+        assert [sentence.rows for sentence in read(data)] == expected
+        assert "".join(map(format_sentence, read(data))) == TWO
+
+    @pytest.mark.parametrize("data", ["", "\n", "\n\n\r\n", "\ufeff", "\ufeff\n", "# only this\n"])
+    def test_nothing_to_read(self, data):
+        """A file without words has no sentences and is no error."""
+        assert read(data) == []
+
+    def test_only_lf_ends_a_line(self):
+        """Separators that Unicode knows stay inside the form."""
+        forms = ["a\u2028b", "c\u2029d", "e\x85f", "g\x0bh", "i\x0cj", "k\x1cl", "m\rn"]
+        forms += ["o p", "\xa0", "\x00"]
+        data = text([word(i, form) for i, form in enumerate(forms, 1)])
+        (sentence,) = read(data)
+        assert sentence.forms == forms
+        assert format_sentence(sentence) == data
+
+    def test_signs_that_look_like_comments_and_ranges(self):
+        """Only the first column says what a line is."""
+        forms = ["#", "#tag", "C#", "1-2", "3.1"]
+        (sentence,) = read(text(["#\tid=1\tx", *(word(i, form) for i, form in enumerate(forms, 1))]))
+        assert sentence.forms == forms
+        assert sentence.extras == [(0, "#\tid=1\tx")]
+
+    def test_extras_keep_their_places(self):
+        """Comments, multi-word lines and empty nodes come out where they stood."""
+        row = "\tx" + "\t_" * 8
+        lines = ["# a = 1", "# a = 2", "0.1" + row, "1-2" + row, word(1), "# inside", word(2, head=1)]
+        lines += ["2.1" + row, "2.2" + row, word(3, head=1), "# last"]
+        for layout in ("auto", "conllu"):
+            (sentence, _) = read(text(lines, [word(1)]), format=layout)
+            assert [position for position, _ in sentence.extras] == [0, 0, 0, 0, 1, 2, 2, 3]
+            assert list(sentence.lines) == [5, 7, 10]
+            assert sentence.heads == [0, 1, 1]
+            assert format_sentence(sentence) == text(lines)
+
+    def test_comments_without_words(self):
+        """They go with the next sentence."""
+        (sentence,) = read("# newdoc\n\n# s1\n" + text([word(1)]))
+        assert sentence.extras == [(0, "# newdoc"), (0, "# s1")]
+        assert (sentence.line, list(sentence.lines)) == (3, [4])
+
+    def test_missing_heads(self):
+        """A blind file gives -1; with heads ignored nothing in the column matters."""
+        (sentence,) = read(text([word(1, head="_"), word(2, head=1)]))
+        assert sentence.heads == [-1, 1]
+        assert not sentence.has_heads
+        (sentence,) = read(text([word(1, head="x"), word(2, head=2), word(3, head=9)]), heads="ignore")
+        assert sentence.heads == [-1, -1, -1]
+
+    def test_heads_with_leading_zeros(self):
+        (sentence,) = read(text([word(1, head="02"), word(2, head="00")]), heads="required")
+        assert sentence.heads == [2, 0]
+
+    def test_long_sentence(self):
+        """More words than numerals are prepared for."""
+        size = 1000
+        (sentence,) = read(text([word(i, head=i - 1) for i in range(1, size + 1)]))
+        assert sentence.heads == list(range(size))
+
+    def test_other_encodings(self):
+        data = text([word(1, "señal")]).encode("latin-1")
+        (sentence,) = read(data, encoding="latin-1")
+        assert sentence.forms == ["señal"]
+        target = io.BytesIO()
+        write_conll([sentence], target, encoding="latin-1")
+        assert target.getvalue() == data
+
+    def test_short_rows(self):
+        """The shared task's parsers left out the last two columns."""
+        short = text([word(1)[:-4], word(2, head=1)])
+        (sentence,) = read(short, short_rows=True)
+        assert [len(row) for row in sentence.rows] == [10, 10]
+        (sentence,) = read(text([word(1)[:-4], "# c", word(2, head=1)]), short_rows=True)
+        assert len(sentence) == 2
+        assert fault(short)[1] == "sentence 1: 8 columns found, 10 expected, separated by tabs"
+
+    def test_sources(self, tmp_path, monkeypatch):
+        """Path, text path, stream and standard input agree."""
+        path = tmp_path / "a.conll"
+        path.write_text(TWO, encoding="utf-8")
+        expected = [sentence.rows for sentence in read(TWO)]
+        assert [sentence.rows for sentence in read_conll(path)] == expected
+        assert [sentence.path for sentence in read_conll(str(path))] == [str(path)] * 2
+        for data in (TWO.encode(), gzip.compress(TWO.encode())):
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data), encoding="ascii"))
+            sentences = list(read_conll("-"))
+            assert [sentence.rows for sentence in sentences] == expected
+            assert sentences[0].path == "<stdin>"
+
+    def test_stream_is_read_as_it_comes(self):
+        """A sentence is handed out when its blank line is there, not at the end of the input."""
+        reading, writing = os.pipe()
+        with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as sink:
+            sink.write(TWO.encode())
+            sentences = read_conll(source)
+            assert next(sentences).forms == ["der", "Tag"]
+            assert next(sentences).forms == ["Ende"]
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("lines", "line", "message"),
+        [
+            ([word(1), word(2)[:-2]], 2, "9 columns found, 10 expected, separated by tabs"),
+            ([word(1), word(2) + "\tx"], 2, "11 columns found, 10 expected, separated by tabs"),
+            (
+                [word(1).replace("\t", "    ")],
+                1,
+                "1 column found, 10 expected, separated by tabs; "
+                "blanks separate the columns, the tabs seem lost",
+            ),
+            (["junk"], 1, "1 column found, 10 expected, separated by tabs"),
+            (
+                [word(1) + "\r" + word(2)],
+                1,
+                "19 columns found, 10 expected, separated by tabs; there are CR characters inside the line, "
+                "convert the line ends to LF",
+            ),
+            ([word(1), word(2, "")], 2, "column 2 (FORM) is empty; put _ where there is no value"),
+            (["\t" * 9], 1, "column 1 (ID) is empty; put _ where there is no value"),
+            ([word(1)[:-1]], 1, "column 10 (PDEPREL) is empty; put _ where there is no value"),
+            ([word(2)], 1, "ID is '2', 1 expected"),
+            ([word(1), word(3)], 2, "ID is '3', 2 expected"),
+            ([word(1), word(1)], 2, "ID is '1', 2 expected; a blank line must separate sentences"),
+            ([word("x")], 1, "ID is 'x', 1 expected"),
+            ([word("01")], 1, "ID is '01', 1 expected"),
+            ([word("1" * 99)], 1, f"ID is '{'1' * 40}...', 1 expected"),
+            ([word(1, head=2)], 1, "HEAD 2 of word 1 is out of range; the sentence has 1 words"),
+            ([word(1, head=200)], 1, "HEAD 200 of word 1 is out of range; the sentence has 1 words"),
+            ([word(1), word(2, head=2)], 2, "word 2 is its own HEAD"),
+            ([word(1, head="-1")], 1, "HEAD '-1' of word 1 is negative; 0 is the root, _ is no head"),
+            ([word(1, head="2.0")], 1, "HEAD '2.0' of word 1 is not an integer; 0 is the root, _ is no head"),
+            ([word(1, head="two")], 1, "HEAD 'two' of word 1 is not an integer; 0 is the root, _ is no head"),
+            ([word(1, head="²")], 1, "HEAD '²' of word 1 is not an integer; 0 is the root, _ is no head"),
+            (
+                [word(1, head="9" * 5000)],
+                1,
+                f"HEAD {'9' * 20} of word 1 is out of range; the sentence has 1 words",
+            ),
+            ([word("2-3"), word(1)], 1, "multi-word line '2-3' is out of place, 1 expected in front"),
+            ([word(1), word("2-1"), word(2)], 2, "multi-word line '2-1' ends before it begins"),
+            ([word("1-3"), word(1), word(2)], 1, "the multi-word line goes beyond the last word, 2"),
+            ([word("1.1"), word(1)], 1, "empty node '1.1' is out of place, 0 expected in front"),
+            (["# c", word("0.1")], 2, "no words, only multi-word lines or empty nodes"),
+        ],
+    )
+    def test_message(self, lines, line, message):
+        """Every fault is named with its line, its sentence and what was expected."""
+        assert fault(text(lines)) == (line, f"sentence 1: {message}")
+        assert fault(TWO + text(lines)) == (line + 5, f"sentence 3: {message}")
+
+    def test_missing_head_where_one_is_needed(self):
+        data = text([word(1), word(2, head="_")])
+        assert fault(data, heads="required") == (
+            2,
+            "sentence 1: HEAD missing (_) for word 2; gold heads are needed here",
+        )
+
+    @pytest.mark.parametrize(("row", "kind"), [("1-2", "a multi-word line"), ("0.1", "an empty node")])
+    def test_conllx_has_words_only(self, row, kind):
+        data = text([word(row), word(1), word(2, head=1)])
+        assert fault(data, format="conllx") == (
+            1,
+            f"sentence 1: {kind} ({row}) is no CoNLL-X; set format: conllu",
+        )
+
+    @pytest.mark.parametrize("bad", [b"caf\xe9", b"\xed\xa0\xbd", b"\xff", b"\xf0\x9f\x8d"])
+    def test_bytes_of_another_encoding(self, bad):
+        """The line and the encoding that was tried are named."""
+        data = TWO.encode() + b"# ok\n" + word(1, "???").encode().replace(b"???", bad) + b"\n\n"
+        line, message = fault(data)
+        assert line == 7
+        assert message.startswith("sentence 3: byte 0x")
+        assert message.endswith("the file is read as utf-8, name another with `encoding:` or --encoding")
+
+    def test_bytes_that_become_line_ends(self):
+        data = text([word(1, "\\u000a")]).encode()
+        line, message = fault(data, encoding="raw_unicode_escape")
+        assert line == 1
+        assert "a line end in raw_unicode_escape" in message
+
+    def test_damaged_gzip(self):
+        """Cut off or overwritten data are no shorter treebank."""
+        packed = gzip.compress(TWO.encode() * 50)
+        for damaged in (packed[:-9], packed[:2], packed + b"junk", packed[:30] + b"\xff" * 9 + packed[39:]):
+            with pytest.raises(ConllError, match="gzip data are damaged or cut off"):
+                read(damaged)
+
+    @pytest.mark.parametrize("encoding", ["klingon", "utf-16", "utf-32", "cp037", "base64", "a\0b", ""])
+    def test_encodings(self, encoding):
+        with pytest.raises(ConfigError, match="encoding: "):
+            read_conll("x", encoding=encoding)
+
+    def test_arguments(self):
+        """Wrong arguments are refused before the first sentence is asked for."""
+        with pytest.raises(ValueError, match="format is 'conll'; it can be auto, conllx, conllu"):
+            read_conll("x", format="conll")
+        with pytest.raises(ValueError, match="heads is 'no'; it can be optional, required or ignore"):
+            read_conll("x", heads="no")
+        with pytest.raises(TypeError, match="binary stream"):
+            list(read_conll(io.StringIO(TWO)))
+
+    def test_sentences_before_the_fault_are_there(self):
+        sentences = read_conll(io.BytesIO((TWO + "junk\n").encode()))
+        assert [len(next(sentences)), len(next(sentences))] == [2, 1]
+        with pytest.raises(ConllError, match=r"<stream>:6: sentence 3: 1 column found"):
+            next(sentences)
+
+    def test_no_file(self, tmp_path):
+        with pytest.raises(FileNotFoundError):
+            list(read_conll(tmp_path / "none.conll"))
+
+
+class TestWriting:
+    def test_with_heads(self):
+        """Columns 7 and 8 change in a copy, the rest stays."""
+        data = text(["# c", "1\ta\tb\tc\td\te\t_\t_\tP\tQ", word(2, head=1, label="x")])
+        (sentence,) = read(data)
+        changed = sentence.with_heads([2, 0], ["l", "m"])
+        expected = text(["# c", "1\ta\tb\tc\td\te\t2\tl\tP\tQ", word(2, head=0, label="m")])
+        assert format_sentence(changed) == expected
+        assert changed.heads == [2, 0]
+        assert format_sentence(sentence) == data
+        assert sentence.with_heads([0, -1]).rows[1][6:8] == ["_", "_"]
+        for heads, labels in (([0], "_"), ([0, 1], ["x"]), ([-1, 0, 1], "_")):
+            with pytest.raises(ValueError, match="2 words, but"):
+                sentence.with_heads(heads, labels)
+
+    def test_own_input_as_output(self, tmp_path):
+        """A file may be rewritten while it is read."""
+        path = tmp_path / "a.conll"
+        path.write_text(TWO.replace("\n", "\r\n") * 5000, encoding="utf-8")
+        write_conll(read_conll(path), path)
+        assert path.read_text(encoding="utf-8") == TWO * 5000
+        assert os.listdir(tmp_path) == ["a.conll"]
+
+    def test_nothing_is_left_of_a_failure(self, tmp_path):
+        """A fault on the way leaves the older file and no temporary one."""
+        path = tmp_path / "a.conll"
+        path.write_text("old", encoding="utf-8")
+        for target in (path, tmp_path / "new"):
+            with pytest.raises(ConllError):
+                write_conll(read_conll(io.BytesIO((TWO + "junk").encode())), target)
+        assert path.read_text(encoding="utf-8") == "old"
+        assert os.listdir(tmp_path) == ["a.conll"]
+
+
+CELLS = st.text(st.characters(exclude_characters="\t\n", exclude_categories=["Cs"]), min_size=1, max_size=4)
+COMMENTS = st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=5)
+
+
+@st.composite
+def sentences(draw):
+    size = draw(st.integers(1, 5))
+    heads = [draw(st.integers(0, size).filter(lambda head, own=i: head != own)) for i in range(1, size + 1)]
+    others = st.lists(CELLS, min_size=8, max_size=8)
+    rows = []
+    for i, head in enumerate(heads, 1):
+        cells = draw(others)
+        rows.append([str(i), *cells[:5], str(head), *cells[5:]])
+    for row in rows:
+        row[9] = row[9].rstrip("\r") or "_"
+    places = sorted(draw(st.lists(st.integers(0, size), max_size=3)))
+    return Sentence(rows, heads, extras=[(place, "#" + draw(COMMENTS)) for place in places])
+
+
+@given(st.lists(sentences(), max_size=4))
+@settings(deadline=None)
+def test_round_trip(treebank):
+    """What was written is read again, cell by cell, and written the same."""
+    data = "".join(map(format_sentence, treebank))
+    back = read(data)
+    assert [s.rows for s in back] == [s.rows for s in treebank]
+    assert [s.heads for s in back] == [s.heads for s in treebank]
+    assert [s.extras for s in back] == [s.extras for s in treebank]
+    assert "".join(map(format_sentence, back)) == data
+    lines = data.split("\n")
+    for sentence in back:
+        assert [lines[line - 1] for line in sentence.lines] == ["\t".join(row) for row in sentence.rows]
+
+
+PIECES = [b"1", b"2", b"\t", b"\n", b"\r", b"_", b"#", b"-", b".", b" ", b"\xff", b"\x1f\x8b", b"\n\n", b"a"]
+PIECES += [word(1).encode() + b"\n", word(2).encode() + b"\n", word("1-2").encode() + b"\n"]
+
+
+@given(st.one_of(st.binary(max_size=200), st.lists(st.sampled_from(PIECES), max_size=40).map(b"".join)))
+@settings(deadline=None, max_examples=400)
+def test_any_bytes(data):
+    """Any bytes are sentences or one error of the reader."""
+    for heads in ("optional", "required", "ignore"):
+        try:
+            found = read(data, heads=heads)
+        except ConllError as error:
+            found, line = [], error.line
+        else:
+            line = 1
+        assert 1 <= line <= data.count(b"\n") + 1 or data.startswith(b"\x1f\x8b")
+        assert all(len(row) == 10 and "" not in row for sentence in found for row in sentence.rows)
+
+
+@pytest.mark.parametrize(
+    "piece", [b"x", b"\t", b" ", b"1", b"#\n", b"#\n\n", b"\n", b"\r", word("1-2").encode() + b"\n"]
+)
+def test_time_is_linear(piece):
+    """A file of one thing over and over is done with at once."""
+    start = time.perf_counter()
+    with suppress(ConllError):
+        read(piece * (3_000_000 // len(piece)))
+    assert time.perf_counter() - start < 10
+
+
+@pytest.mark.treebanks
+def test_real_treebanks_come_out_as_they_went_in():
+    """Byte for byte, but for a blank line that a file may lack at its end."""
+    files = sorted(TREEBANKS.glob("*/*.conl*"))
+    if not files:
+        pytest.skip(f"no treebanks at {TREEBANKS}; set MTPARSE_TREEBANKS to their folder")
+    words = 0
+    for path in files:
+        encoding = "latin-1" if "latin1" in path.name else "utf-8"
+        heads = "ignore" if path.name == "dutch-lassysmall.conll" else "optional"  # it has self-loops
+        target = io.BytesIO()
+        treebank = list(read_conll(path, encoding=encoding, heads=heads))
+        write_conll(treebank, target, encoding=encoding)
+        assert target.getvalue().rstrip(b"\n") == path.read_bytes().rstrip(b"\n"), path.name
+        words += sum(map(len, treebank))
+    assert words > 500_000

@@ -105,7 +105,8 @@ def evaluate_command(
     scores = sum(rows, evaluation.Scores())
     write(json.dumps(scores.as_dict()) if as_json else evaluation.format_report(scores))
     if not scores.scored:
-        warn("nothing was scored; with --all-tokens punctuation counts too")
+        hint = "; with --all-tokens punctuation counts too" if scores.words else ", the files are empty"
+        warn(f"nothing was scored{hint}")
 
 
 @main.command("stats")

@@ -146,7 +146,7 @@ def format_report(scores: Scores) -> str:
         f"{format_scores(scores)}\n"
         f"  Complete sentences:         {scores.complete} / {scores.sentences} * 100 = "
         f"{_two_decimals(scores.complete_rate)} %\n"
-        f"  Tokens scored: {scores.scored} of {scores.words} in {scores.sentences} sentences"
+        f"  Sentences: {scores.sentences}, tokens: {scores.words}, scored: {scores.scored}"
     )
 
 
@@ -210,10 +210,10 @@ def _fail_difference(gold: Sentence, system: Sentence) -> NoReturn:
         message = f"{where} goes on with {_word(system, index)}, but {end}"
     elif index == len(system):
         place = f"{gold.path}:{gold.lines[index]}"
-        message = f"{where} ends after {len(system)} words, but {place} goes on with {_word(gold, index)}"
+        message = f"{where} ends after {len(system)} words, but in {place} it goes on with {_word(gold, index)}"
     else:
         place = f"{gold.path}:{gold.lines[index]}"
-        message = f"{where}: {_word(system, index)}, but in {place} {_word(gold, index)}"
+        message = f"{where}: {_word(system, index)} stands here, but in {place} {_word(gold, index)}"
     raise ConllError(system.path, line, message)
 
 
@@ -225,4 +225,4 @@ def _fail_early_end(rest: Sentence, role: str, last: Sentence | None) -> NoRetur
 
 def _word(sentence: Sentence, index: int) -> str:
     form = sentence.rows[index][1]
-    return f"word {index + 1} is {(form if len(form) <= 40 else form[:40] + '...')!r}"
+    return f"word {index + 1}, {(form if len(form) <= 40 else form[:40] + '...')!r}"

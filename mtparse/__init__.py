@@ -1,0 +1,58 @@
+"""mtparse: train dependency parsers with exact inference over projective and non-projective trees.
+
+After Koo, Globerson, Carreras, Collins (2007), "Structured Prediction Models via the Matrix-Tree
+Theorem". The public names are those in ``__all__``; all are loaded when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mtparse.conll import read_conll, write_conll
+    from mtparse.errors import ConfigError, ConllError, ModelError, MtparseError, NoTreeError
+    from mtparse.evaluation import Scores, evaluate
+    from mtparse.inference import TreeFamily
+    from mtparse.parser import Parser
+    from mtparse.sentence import Sentence
+
+_HOME = {
+    "read_conll": "mtparse.conll",
+    "write_conll": "mtparse.conll",
+    "Sentence": "mtparse.sentence",
+    "Parser": "mtparse.parser",
+    "evaluate": "mtparse.evaluation",
+    "Scores": "mtparse.evaluation",
+    "TreeFamily": "mtparse.inference",
+    "MtparseError": "mtparse.errors",
+    "ConfigError": "mtparse.errors",
+    "ConllError": "mtparse.errors",
+    "ModelError": "mtparse.errors",
+    "NoTreeError": "mtparse.errors",
+}
+
+__all__ = [
+    "ConfigError",
+    "ConllError",
+    "ModelError",
+    "MtparseError",
+    "NoTreeError",
+    "Parser",
+    "Scores",
+    "Sentence",
+    "TreeFamily",
+    "evaluate",
+    "read_conll",
+    "write_conll",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'mtparse' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

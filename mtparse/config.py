@@ -112,6 +112,7 @@ class Config:
     root: str = _key(checks.one_of("auto", "single", "multi"), "auto")
     labels: bool = _key(checks.unlabelled, False)
     decoder: str = _key(checks.one_of("auto", "eisner", "mst"), "auto")
+    punctuation: bool = _key(checks.truth, True)
     trainer: TrainerConfig = _section(TrainerConfig)
     refit: bool = _key(checks.truth, False)
     features: FeaturesConfig = _section(FeaturesConfig)

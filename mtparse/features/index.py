@@ -1,0 +1,201 @@
+"""The set of known features: counted on training arcs, numbered by falling frequency, looked up by hash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from mtparse.features.kernels import (
+    BIN_BITS,
+    KNOWN_WITHOUT_FORM,
+    NO_BARE,
+    Index,
+    event_keys,
+    fill,
+    hash_words,
+)
+from mtparse.features.lexicon import MAX_TYPES, Lexicon, TypeTable
+from mtparse.features.program import compile_templates
+from mtparse.features.templates import ATTRIBUTES, MULTIVALUED, Template, resolve
+
+_EVENTS_A_CHUNK = 1 << 24
+
+
+def present_attributes(sentences: Iterable[Sequence[Sequence[str]]]) -> set[str]:
+    """Which attributes a treebank has (see :func:`mtparse.features.templates.resolve`).
+
+    Parameters
+    ----------
+    sentences
+        The CoNLL rows of each sentence.
+    """
+    present = set(ATTRIBUTES) - {"l", "f", "c"}
+    for rows in sentences:
+        for row in rows:
+            if row[2] != "_":
+                present.add("l")
+            if row[3] != row[4] and row[4] != "_":
+                present.add("c")
+            if row[5] != "_":
+                present |= {"f", MULTIVALUED}
+    return present
+
+
+class FeatureIndex:
+    """Templates, and the features of theirs that are known.
+
+    A *base* is a template with its values, without direction and distance; its known forms (bare, and
+    one for each bin of direction and distance) have consecutive numbers.
+
+    Parameters
+    ----------
+    templates
+        In any order.
+    keys
+        uint64 (B,): base keys, distinct.
+    masks
+        uint16 (B,): bit f is set where form f is known, or KNOWN_WITHOUT_FORM; never 0.
+    """
+
+    def __init__(self, templates: Sequence[Template], keys: np.ndarray, masks: np.ndarray) -> None:
+        self.templates = list(templates)
+        self.keys = np.ascontiguousarray(keys, np.uint64)
+        self.masks = np.ascontiguousarray(masks, np.uint16)
+        self.program = compile_templates(self.templates)
+        self.lexicon = Lexicon()
+        sizes = form_counts(self.masks)
+        firsts = np.cumsum(sizes) - sizes
+        self.size = int(sizes.sum())
+        if self.size >= 2**31:
+            raise OverflowError(f"{self.size} features; at most 2^31: raise features.min_count")
+        bits = max(4, int(2 * len(keys)).bit_length())
+        slots = np.zeros((1 << bits, 2), np.uint64)
+        shift = np.uint64(64 - bits)
+        fill(slots, shift, self.keys, (firsts.astype(np.uint64) << np.uint64(32)) | self.masks)
+        self.table = Index(slots, shift)
+
+    def __len__(self) -> int:
+        return self.size
+
+    @classmethod
+    def build(
+        cls,
+        sentences: Sequence[Sequence[Sequence[str]]],
+        heads: Sequence[np.ndarray],
+        templates: Sequence[str],
+        *,
+        source: str = "gold",
+        min_count: int = 1,
+    ) -> FeatureIndex:
+        """Count the features of a treebank and keep those seen often enough.
+
+        Parameters
+        ----------
+        sentences
+            CoNLL rows of each sentence.
+        heads
+            int64 (n+1,) gold heads of each sentence.
+        templates
+            In the text form; those that can tell nothing here are left out.
+        source
+            ``gold``: count on gold arcs. ``all``: on all arcs.
+        min_count
+            A form is known when it was seen on this many arcs.
+
+        Notes
+        -----
+        Cost: one sort of all events (one an arc and base feature), in chunks of at most 16 M.
+        """
+        resolved = resolve(list(templates), present_attributes(sentences))
+        program = compile_templates(resolved)
+        lexicon = Lexicon()
+        merged: list[tuple[np.ndarray, np.ndarray]] = []
+        buffer = np.empty(_EVENTS_A_CHUNK, np.uint64)
+        used = 0
+        everything = np.zeros(1, np.int64)
+        for rows, tree in zip(sentences, heads, strict=True):
+            if len(lexicon) > MAX_TYPES:
+                lexicon.clear()
+            types = lexicon.encode(rows)
+            words = hash_words(program, lexicon.table(), types)
+            wanted = tree if source == "gold" else everything
+            while True:
+                count = event_keys(program, words, wanted, buffer[used:])
+                if count >= 0:
+                    used += count
+                    break
+                if used:
+                    _push(merged, *_count(buffer[:used]))
+                    used = 0
+                else:
+                    buffer = np.empty(2 * len(buffer), np.uint64)
+        _push(merged, *_count(buffer[:used]))
+        events, counts = merged[0]
+        for other in merged[1:]:
+            events, counts = _merge((events, counts), other)
+        keys, masks = _select(events, counts, min_count)
+        return cls(resolved, keys, masks)
+
+    def encode(self, sentences: Sequence[Sequence[Sequence[str]]]) -> tuple[TypeTable, list[np.ndarray]]:
+        """Number the words of some sentences, for ``kernels.hash_words``.
+
+        Returns
+        -------
+        table : TypeTable
+            The types' attributes; valid for this batch whatever is encoded later.
+        types : list of int64 (n+1,)
+        """
+        if len(self.lexicon) > MAX_TYPES:
+            self.lexicon.clear()
+        types = [self.lexicon.encode(rows) for rows in sentences]
+        return self.lexicon.table(), types
+
+
+def form_counts(masks: np.ndarray) -> np.ndarray:
+    """Number of known forms of each base, int64."""
+    masks = masks & np.uint16(KNOWN_WITHOUT_FORM - 1)
+    return np.unpackbits(masks.astype("<u2").view(np.uint8)).reshape(-1, 16).sum(axis=1, dtype=np.int64)
+
+
+def _count(events: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct events, ascending, and how often each occurs. Sorts ``events`` in place."""
+    events.sort()
+    starts = np.flatnonzero(np.concatenate([[True], events[1:] != events[:-1]])[: len(events)])
+    return events[starts], np.diff(np.append(starts, len(events)))
+
+
+def _merge(
+    a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    events = np.concatenate([a[0], b[0]])
+    counts = np.concatenate([a[1], b[1]])
+    order = np.argsort(events, kind="stable")
+    events, counts = events[order], counts[order]
+    starts = np.flatnonzero(np.concatenate([[True], events[1:] != events[:-1]])[: len(events)])
+    return events[starts], np.add.reduceat(counts, starts) if len(starts) else counts
+
+
+def _push(merged: list[tuple[np.ndarray, np.ndarray]], events: np.ndarray, counts: np.ndarray) -> None:
+    """Add a chunk, merging chunks of like size, so that each event is copied O(log chunks) times."""
+    merged.append((events, counts))
+    while len(merged) > 1 and len(merged[-2][0]) < 2 * len(merged[-1][0]):
+        last = merged.pop()
+        merged[-1] = _merge(merged[-1], last)
+
+
+def _select(events: np.ndarray, counts: np.ndarray, min_count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bases in order of falling count (then by key), with the mask of the forms to keep."""
+    low = (events & np.uint64(2**BIN_BITS - 1)).astype(np.int64)
+    keys = events - low.astype(np.uint64)
+    forms, has_bare = low & (NO_BARE - 1), low & NO_BARE == 0
+    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
+    totals = np.add.reduceat(counts, starts) if len(starts) else counts
+    kept = np.where(counts >= min_count, 1 << forms, 0)
+    masks = np.bitwise_or.reduceat(kept, starts) if len(starts) else kept
+    masks |= (totals >= min_count) & has_bare[starts]
+    # A base that is known as a whole but in no form: those that extend it may still be known.
+    masks[(masks == 0) & (totals >= min_count)] = KNOWN_WITHOUT_FORM
+    order = np.lexsort([keys[starts], -totals])
+    order = order[masks[order] != 0]
+    return keys[starts][order], masks[order].astype(np.uint16)

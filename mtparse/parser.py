@@ -1,0 +1,121 @@
+"""Parsing with a trained model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import numpy as np
+
+from mtparse._jit import kernel
+from mtparse.features.index import FeatureIndex
+from mtparse.features.kernels import hash_words, sentence_scores
+from mtparse.features.templates import Template
+from mtparse.inference.kernels import best_tree_kernel
+from mtparse.model import Model, load_model
+from mtparse.sentence import Sentence
+from mtparse.workers import Workers
+
+BATCH = 32
+"""Sentences that a thread parses at a time."""
+
+DECODERS = ("auto", "eisner", "mst")
+
+
+@kernel
+def parse_sentence(program, index, table, types, weights, projective, single, heads):
+    """Fill ``heads`` (n+1,) with the best tree of one sentence; returns its score."""
+    words = hash_words(program, table, types)
+    scores = sentence_scores(program, index, words, weights)
+    return best_tree_kernel(scores, projective, single, heads)
+
+
+class Parser:
+    """A trained model, ready to parse.
+
+    Make one with :meth:`load`.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._index = FeatureIndex([Template.parse(t) for t in model.templates], model.keys, model.masks)
+        self._weights = np.ascontiguousarray(model.weights, np.float64)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Parser:
+        """Load a model file, or the one in a run directory.
+
+        Raises
+        ------
+        ModelError
+            If it is no model file, damaged, cut off or of another version.
+        OSError
+            If it cannot be read.
+        """
+        return cls(load_model(path))
+
+    def scores(self, sentence: Sentence) -> np.ndarray:
+        """Scores of all arcs, float64 (n+1, n+1), ``scores[head, modifier]``; unused cells are 0."""
+        table, (types,) = self._index.encode([sentence.rows])
+        words = hash_words(self._index.program, table, types)
+        return sentence_scores(self._index.program, self._index.table, words, self._weights)
+
+    def parse(
+        self, sentences: Iterable[Sentence], *, decoder: str = "auto", threads: int = 1
+    ) -> Iterator[Sentence]:
+        """Parse sentences as they come, in their order.
+
+        Parameters
+        ----------
+        sentences
+            Gold heads, where there are any, are not looked at.
+        decoder
+            ``eisner``: the best projective tree. ``mst``: the best tree. ``auto``: the one that was
+            better on validation data.
+        threads
+            Sentences are parsed by this many threads; the result does not depend on it.
+
+        Yields
+        ------
+        Sentence
+            A copy with the predicted heads; labels are ``_``, as the model has none; the rest as it was.
+
+        Raises
+        ------
+        ValueError
+            If the decoder's name is none of these.
+
+        Notes
+        -----
+        Memory does not grow with the number of sentences. Cost a sentence: O(n²) look-ups of all
+        templates, and O(n³) (eisner) or O(n²) (mst) for the tree.
+        """
+        if decoder not in DECODERS:
+            raise ValueError(f"decoder is {decoder!r}; it can be {', '.join(DECODERS)}")
+        projective = (self.model.decoder if decoder == "auto" else decoder) == "eisner"
+        return self._parse(sentences, projective, threads)
+
+    def _parse(self, sentences: Iterable[Sentence], projective: bool, threads: int) -> Iterator[Sentence]:
+        single = self.model.root == "single"
+        index = self._index
+
+        def batches():
+            stream = iter(sentences)
+            while batch := list(islice(stream, BATCH)):
+                yield batch, *index.encode([s.rows for s in batch])
+
+        def parse_batch(item):
+            batch, table, encoded = item
+            out = []
+            for sentence, types in zip(batch, encoded, strict=True):
+                heads = np.empty(len(types), np.int64)
+                parse_sentence(
+                    index.program, index.table, table, types, self._weights, projective, single, heads
+                )
+                out.append(sentence.with_heads(heads[1:].tolist()))
+            return out
+
+        with Workers(threads) as workers:
+            for parsed in workers.map(parse_batch, batches()):
+                yield from parsed

@@ -1,0 +1,60 @@
+"""Progress of long work on stderr: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class Progress:
+    """Shows what goes on; safe to call from several threads."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet or sys.stderr is None
+        self._bar = not self._quiet and sys.stderr.isatty()
+        self._last = time.monotonic()
+
+    def say(self, text: str) -> None:
+        """A line of its own, at once."""
+        if self._quiet:
+            return
+        if self._bar:
+            from tqdm import tqdm
+
+            tqdm.write(text, file=sys.stderr)
+        else:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+        self._last = time.monotonic()
+
+    def task(self, name: str, total: int) -> Task:
+        """A piece of work of ``total`` steps."""
+        return Task(self, name, total)
+
+
+class Task:
+    """One bar, or one series of lines."""
+
+    def __init__(self, progress: Progress, name: str, total: int) -> None:
+        self._progress, self._name, self._total, self._done = progress, name, total, 0
+        self._bar = None
+        if progress._bar:
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, desc=name, file=sys.stderr, leave=False, dynamic_ncols=True)
+
+    def update(self, done: int, note: str = "") -> None:
+        """``done`` of the steps are done."""
+        step, self._done = done - self._done, done
+        if self._bar is not None:
+            self._bar.set_postfix_str(note, refresh=False)
+            self._bar.update(step)
+        elif time.monotonic() - self._progress._last >= SECONDS_BETWEEN_LINES:
+            self._progress.say(f"{self._name}: {done} of {self._total}{f', {note}' if note else ''}")
+
+    def close(self) -> None:
+        """The work is over, done or not."""
+        if self._bar is not None:
+            self._bar.close()

@@ -1,0 +1,124 @@
+"""Values of the training objectives, by code that knows no trainer.
+
+Both are minimised: ``C * sum of losses + 0.5 * ||w||²`` (the paper, sections 4.1 and 4.2). With merged
+columns (see :mod:`mtparse.training.data`) ``||w||² = Σ u²/K``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mtparse.errors import MtparseError
+from mtparse.training.data import ArcRows, Columns
+from mtparse.training.kernels import add_rows, decode_block, log_linear_block, max_margin_block
+from mtparse.workers import Workers
+
+
+@dataclass(frozen=True)
+class Family:
+    """The trees over which a model is trained: two flags, as kernels take them."""
+
+    projective: bool
+    single: bool
+
+
+def squared_norm(columns: Columns, u: np.ndarray) -> float:
+    """||w||² of the features' weights."""
+    return float(np.sum(u * u / columns.multiplicity))
+
+
+def log_linear_loss(
+    rows: ArcRows, family: Family, u: np.ndarray, workers: Workers
+) -> tuple[float, np.ndarray]:
+    """-Σ log P(y_i|x_i) and its gradient with respect to u (columns,).
+
+    Raises
+    ------
+    MtparseError
+        A sentence whose loss is not finite, by its place in the training set.
+    """
+    blocks = rows.blocks()
+    parts = np.zeros((len(blocks), len(u)))
+
+    def one(b: int) -> tuple[float, int]:
+        return log_linear_block(
+            *rows.arrays, *blocks[b], family.projective, family.single, u, parts[b]
+        )
+
+    loss = 0.0
+    for part, bad in workers.map(one, range(len(blocks)), ahead=len(blocks)):
+        if bad >= 0:
+            raise MtparseError(f"the loss of training sentence {bad + 1} is not finite")
+        loss += part
+    gradient = np.empty(len(u))
+    add_rows(parts, gradient)
+    return loss, gradient
+
+
+def max_margin_loss(rows: ArcRows, family: Family, u: np.ndarray, workers: Workers) -> float:
+    """Σ_i max_y (E(y) - margin(y)), E the number of wrong heads: the paper's section 4.2."""
+    return sum(
+        workers.map(
+            lambda block: max_margin_block(*rows.arrays, *block, family.projective, family.single, u),
+            rows.blocks(),
+            ahead=len(rows),
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """Right heads by one decoder, of all words and of those that are no punctuation."""
+
+    right: int
+    words: int
+    right_counted: int
+    counted: int
+
+    @property
+    def uas(self) -> float:
+        """Percent of all words with the right head."""
+        return 100.0 * self.right / self.words if self.words else float("nan")
+
+    @property
+    def uas_counted(self) -> float:
+        """Percent of the words that are no punctuation."""
+        return 100.0 * self.right_counted / self.counted if self.counted else float("nan")
+
+
+def attachment(
+    rows: ArcRows,
+    counted: np.ndarray,
+    single: bool,
+    weights: np.ndarray,
+    decoders: tuple[str, ...],
+    workers: Workers,
+) -> dict[str, Attachment]:
+    """Score best trees against gold ones.
+
+    Parameters
+    ----------
+    counted
+        bool, laid out like ``rows.gold``: the words that are no punctuation.
+    weights
+        float64 (columns,): the weight of each feature of a column.
+    decoders
+        Some of ``eisner`` and ``mst``.
+    """
+
+    def one(block: tuple[int, int]) -> np.ndarray:
+        out = np.zeros((2, 2), np.int64)
+        decode_block(
+            *rows.arrays, *block, single, weights, "eisner" in decoders, "mst" in decoders, counted, out
+        )
+        return out
+
+    total = sum(workers.map(one, rows.blocks(), ahead=len(rows)), np.zeros((2, 2), np.int64))
+    words, scored = int(rows.lengths.sum()), int(counted.sum())
+    return {
+        name: Attachment(int(total[d, 0]), words, int(total[d, 1]), scored)
+        for d, name in enumerate(("eisner", "mst"))
+        if name in decoders
+    }

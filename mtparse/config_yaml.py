@@ -101,6 +101,14 @@ class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data) -> bool:
         return True
 
+    def represent_text(self, data: str) -> yaml.ScalarNode:
+        # Only between double quotes does yaml escape U+0085 and its like, which elsewhere end a line.
+        style = None if data.isprintable() else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_text)
+
 
 def _whole_number(loader: _Loader, node: yaml.ScalarNode) -> int:
     if len(node.value) > MAX_DIGITS:  # Python itself refuses from 4300 digits on

@@ -22,9 +22,9 @@ from mtparse import config_checks as checks
 from mtparse.config_checks import VALID_KINDS, Check, ValidPart
 from mtparse.config_yaml import BareWord, dump_yaml, parse_yaml, printable, read_yaml
 from mtparse.errors import ConfigError
+from mtparse.features.templates import FEATURE_SETS
 
 TRAINERS = ("log-linear", "perceptron", "max-margin")
-FEATURE_SETS = ("default", "mcdonald")
 
 
 # Sections.
@@ -99,7 +99,7 @@ class FeaturesConfig:
     source: str = _key(checks.one_of("gold", "all"), "gold", key="from")
     min_count: int = _key(checks.whole(1, 10**9), 1)
     merge: bool = _key(checks.truth, True)
-    templates: tuple[str, ...] = _key(checks.texts, ())
+    templates: tuple[str, ...] = _key(checks.templates, ())
 
 
 @dataclass(frozen=True)

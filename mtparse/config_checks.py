@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mtparse.config_yaml import BareWord
+from mtparse.errors import ConfigError
+from mtparse.features.templates import Template
 
 VALID_KINDS = ("fraction", "words", "sentences")
 
@@ -86,10 +88,15 @@ def cost(value):
     return values
 
 
-def texts(value):
-    """A list of texts, kept as a tuple."""
+def templates(value):
+    """A list of feature templates in their text form, kept as a tuple."""
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise ValueError("must be a list of texts")
+    try:
+        for item in value:
+            Template.parse(item)
+    except ConfigError as error:
+        raise ValueError(f"must be a list of feature templates; {error}") from None
     return tuple(map(str, value))
 
 
@@ -134,7 +141,7 @@ def encoding(value):
 
 @dataclass(frozen=True)
 class ValidPart:
-    """What is used for validation: the end of the training file, or a file of its own.
+    """What is used for validation: sentences spread over the training file, or a file of its own.
 
     Attributes
     ----------

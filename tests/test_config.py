@@ -71,11 +71,11 @@ def test_truth_words_without_quotes(tmp_path, word, truth):
 
 def test_truth_words_are_text_where_text_is_expected(tmp_path):
     """A run for Norwegian may be named no; leading zeros do not make a number octal."""
-    config = load(tmp_path, MINIMAL + "name: no\nseed: 010\nfeatures: {templates: [on, '1e-3']}")
+    config = load(tmp_path, MINIMAL + "name: no\nseed: 010\nfeatures: {templates: [Hw Mp, '']}")
 
     assert (config.name, type(config.name)) == ("no", str)
     assert config.seed == 10
-    assert config.features.templates == ("on", "1e-3")
+    assert config.features.templates == ("Hw Mp", "")
 
 
 @pytest.mark.parametrize(
@@ -169,12 +169,15 @@ def test_byte_order_mark_and_empty_sections(tmp_path):
         ("name: a/b", 'name = "a/b": must be text that can name a folder'),
         ("name: ..", 'name = "..": must be text that can name a folder'),
         ('name: "a\\nb"', 'name = "a\\nb": must be text that can name a folder'),
-        ("features: {set: mine}", 'features.set = "mine": must be one of default, mcdonald'),
+        ("features: {set: mine}", 'features.set = "mine": must be one of mcdonald, default'),
         ("features: {from: some}", 'features.from = "some": must be one of gold, all'),
         ("features: {min_count: 0}", "features.min_count = 0: must be a whole number from 1"),
         ("features: {merge: 1}", "features.merge = 1: must be true or false"),
         ("features: {templates: Hw}", 'features.templates = "Hw": must be a list of texts'),
         ("features: {templates: [1]}", "features.templates = [1]: must be a list of texts"),
+        ("features: {templates: [Hq]}", 'features.templates = ["Hq"]: must be a list of feature templates; '),
+        ("features: {templates: [no]}", 'features.templates = ["no"]: must be a list of feature templates; '),
+        ("punctuation: some", 'punctuation = "some": must be true or false, without quotes'),
         ("trainer: perceptron", 'trainer = "perceptron": must be a section with keys of its own (name, opt'),
         ("features: [a]", 'features = ["a"]: must be a section with keys of its own (set, from'),
     ],

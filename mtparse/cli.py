@@ -61,7 +61,7 @@ def warn(text: str) -> None:
 
 
 @click.group(cls=Group, context_settings=CONTEXT)
-@click.version_option(package_name="mtparse", message="%(prog)s %(version)s")
+@click.version_option(package_name="mtparse", message="mtparse %(version)s")
 def main() -> None:
     """Train dependency parsers, parse with them and score them."""
 

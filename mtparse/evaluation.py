@@ -210,7 +210,8 @@ def _fail_difference(gold: Sentence, system: Sentence) -> NoReturn:
         message = f"{where} goes on with {_word(system, index)}, but {end}"
     elif index == len(system):
         place = f"{gold.path}:{gold.lines[index]}"
-        message = f"{where} ends after {len(system)} words, but in {place} it goes on with {_word(gold, index)}"
+        more = f"in {place} it goes on with {_word(gold, index)}"
+        message = f"{where} ends after {len(system)} words, but {more}"
     else:
         place = f"{gold.path}:{gold.lines[index]}"
         message = f"{where}: {_word(system, index)} stands here, but in {place} {_word(gold, index)}"

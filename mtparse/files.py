@@ -116,7 +116,7 @@ def check_encoding(encoding: str) -> None:
     try:
         same = ascii_part.encode(encoding) == ascii_part.encode("ascii")
     except (LookupError, UnicodeError, ValueError) as error:
-        raise ConfigError(f"encoding: {encoding!r} is unknown; utf-8 and latin-1 are common ones") from error
+        raise ConfigError(f"encoding: {encoding!r} is unknown; utf-8 and latin-1 are common") from error
     if not same:
         raise ConfigError(f"encoding: {encoding!r} is no extension of ASCII; convert the file to utf-8")
 

@@ -229,18 +229,14 @@ class TestRefused:
 
     def test_missing_head_where_one_is_needed(self):
         data = text([word(1), word(2, head="_")])
-        assert fault(data, heads="required") == (
-            2,
-            "sentence 1: HEAD missing (_) for word 2; gold heads are needed here",
-        )
+        message = "sentence 1: HEAD missing (_) for word 2; gold heads are needed here"
+        assert fault(data, heads="required") == (2, message)
 
     @pytest.mark.parametrize(("row", "kind"), [("1-2", "a multi-word line"), ("0.1", "an empty node")])
     def test_conllx_has_words_only(self, row, kind):
         data = text([word(row), word(1), word(2, head=1)])
-        assert fault(data, format="conllx") == (
-            1,
-            f"sentence 1: {kind} ({row}) is no CoNLL-X; set format: conllu",
-        )
+        message = f"sentence 1: {kind} ({row}) is no CoNLL-X; set format: conllu"
+        assert fault(data, format="conllx") == (1, message)
 
     @pytest.mark.parametrize("bad", [b"caf\xe9", b"\xed\xa0\xbd", b"\xff", b"\xf0\x9f\x8d"])
     def test_bytes_of_another_encoding(self, bad):
@@ -283,10 +279,6 @@ class TestRefused:
         assert [len(next(sentences)), len(next(sentences))] == [2, 1]
         with pytest.raises(ConllError, match=r"<stream>:6: sentence 3: 1 column found"):
             next(sentences)
-
-    def test_no_file(self, tmp_path):
-        with pytest.raises(FileNotFoundError):
-            list(read_conll(tmp_path / "none.conll"))
 
 
 class TestWriting:

@@ -19,6 +19,14 @@ encoding_option = click.option(
     "--encoding", default="utf-8", show_default=True, help="Encoding of the input files."
 )
 
+jobs_option = click.option(
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(0),
+    default=0,
+    help="Threads to use; 0, the default, is all cores.",
+)
+
 
 class Group(click.Group):
     """A group whose commands end in one line on stderr and an exit status, never in a traceback.
@@ -130,6 +138,76 @@ def stats_command(files: tuple[str, ...], as_json: bool, encoding: str) -> None:
 
     rows = [treebank_stats(file, encoding=encoding) for file in files]
     write(json.dumps(rows, indent=2) if as_json else format_stats(rows))
+
+
+@main.command("train")
+@click.argument("config", type=click.Path(dir_okay=False))
+@click.option(
+    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Override a key by its dotted name."
+)
+@click.option("--out", metavar="DIR", help="Run directory to fill; runs/NAME by default.")
+@jobs_option
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Short for --set seed=S.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+def train_command(
+    config: str, overrides: tuple[str, ...], out: str | None, jobs: int, seed: int | None, quiet: bool
+) -> None:
+    """Train a parser as CONFIG, a YAML file, says.
+
+    Trains with every C, scores the validation part after every pass, keeps the best, and fills a
+    directory with the model, the resolved config, a log of all passes and the scores. The model does
+    not depend on the number of threads.
+
+    \b
+    Example:
+      mtparse train configs/turkish.yaml --set trainer.C=0.1 --out runs/turkish
+    """
+    from mtparse.config import load_config
+
+    overrides = (*overrides, *([] if seed is None else [f"seed={seed}"]))
+    settings = load_config(config, overrides)
+    from mtparse.experiment import format_summary, train
+    from mtparse.progress import Progress
+
+    out = out or os.path.join("runs", settings.name)
+    summary = train(settings, out, jobs=jobs, progress=Progress(quiet))
+    write(f"{format_summary(summary)}\nmodel: {os.path.join(out, summary['model'])}")
+
+
+@main.command("parse")
+@click.argument("model", type=click.Path())
+@click.argument("input", default="-")
+@click.option("-o", "--output", metavar="FILE", help="Where to write; standard output by default.")
+@click.option(
+    "--decoder",
+    type=click.Choice(["auto", "eisner", "mst"]),
+    default="auto",
+    show_default=True,
+    help="Best projective tree, best tree, or the one that did better on validation data.",
+)
+@jobs_option
+@encoding_option
+def parse_command(model: str, input: str, output: str | None, decoder: str, jobs: int, encoding: str) -> None:
+    """Fill the HEAD column of INPUT with the trees that MODEL finds.
+
+    MODEL is a run directory or the model file in it, INPUT a file in CoNLL-X or CoNLL-U, plain or
+    gzipped; - is standard input. DEPREL becomes _, as the model has no labels; all else stays as it
+    was. Sentences are written as they are parsed.
+
+    \b
+    Example:
+      mtparse parse runs/turkish test.conll -o parsed.conll
+    """
+    from mtparse.conll import read_conll, write_conll
+    from mtparse.workers import thread_count
+
+    sentences = read_conll(input, encoding=encoding, heads="ignore")
+    if input != "-":
+        open(input, "rb").close()
+    from mtparse.parser import Parser
+
+    parsed = Parser.load(model).parse(sentences, decoder=decoder, threads=thread_count(jobs))
+    write_conll(parsed, sys.stdout.buffer if output in (None, "-") else output, encoding=encoding)
 
 
 def _fail(text: str, status: int = 1) -> int:

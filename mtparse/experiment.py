@@ -122,7 +122,9 @@ class RunDirectory:
     def __init__(self, path: str) -> None:
         self.path = path
         if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
-            raise MtparseError(f"{path}: exists and is not empty; name another directory with --out or remove it")
+            raise MtparseError(
+                f"{path}: exists and is not empty; name another directory with --out or remove it"
+            )
         os.makedirs(path, exist_ok=True)
         self._lock = threading.Lock()
         self._log = open(self.file(LOG_NAME), "w", encoding="utf-8")  # noqa: SIM115 - closed by close()
@@ -200,6 +202,7 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
                 u = choice.u
         summary = {
             "name": config.name,
+            "model": MODEL_NAME,
             "trainer": config.trainer.name,
             "trees": config.trees,
             "root": "single" if single else "multi",
@@ -382,6 +385,8 @@ def _take(treebank: Treebank, mask: np.ndarray) -> Treebank:
 
 def _sha256(path: str) -> str:
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else (
-            hashlib.sha256(file.read()).hexdigest()
+        return (
+            hashlib.file_digest(file, "sha256").hexdigest()
+            if hasattr(hashlib, "file_digest")
+            else (hashlib.sha256(file.read()).hexdigest())
         )

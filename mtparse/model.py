@@ -112,7 +112,9 @@ def load_model(path: str | os.PathLike) -> Model:
     if os.path.isdir(path):
         directory, path = path, os.path.join(path, MODEL_NAME)
         if not os.path.exists(path):
-            raise ModelError(f"{directory}: no {MODEL_NAME} in this directory; give a finished run's directory")
+            raise ModelError(
+                f"{directory}: no {MODEL_NAME} in this directory; give a finished run's directory"
+            )
     with open(path, "rb") as file:
         data = file.read()
     if len(data) < _PREFIX.size or data[: len(_MAGIC)] != _MAGIC:

@@ -17,7 +17,7 @@ import numpy as np
 
 from mtparse._jit import kernel
 from mtparse.features.lexicon import OUTSIDE, TypeTable
-from mtparse.features.program import BETWEEN, DISTANCE_BINS, HEAD, MODIFIER, MULTI, PAIR, Program
+from mtparse.features.program import BETWEEN, DISTANCE_BINS, MULTI, PAIR, Program
 
 BIN_BITS = 5
 BINS = 1 + 2 * len(DISTANCE_BINS)
@@ -186,7 +186,9 @@ def arc_keys(program: Program, words: Words, h, m, distinct, n_distinct, counts,
                 found += 1
         elif kind == MULTI:
             extra = program.extra[t]
-            for i in range(words.multi_start[h], words.multi_start[h + 1] if extra & 1 else words.multi_start[h] + 1):
+            for i in range(
+                words.multi_start[h], words.multi_start[h + 1] if extra & 1 else words.multi_start[h] + 1
+            ):
                 with_head = key + words.multi_head[i] if extra & 1 else key
                 if not extra & 2:
                     keys[found] = with_head & _CLEAR

@@ -9,7 +9,7 @@ A family is named by ``trees`` and ``root``:
 ============== ================================================================================
 nonprojective  all trees; the Matrix-Tree theorem (Koo, Globerson, Carreras, Collins 2007,
                section 3) and Chu-Liu-Edmonds
-projective     trees without crossing arcs; Eisner's algorithms (ibid., section 2.3)
+projective     trees without crossing arcs; Eisner's algorithms (ibid., section 2.2)
 single         exactly one word depends on the root symbol
 multi          at least one does
 ============== ================================================================================
@@ -91,7 +91,7 @@ class TreeFamily:
         Returns
         -------
         float
-            ``-inf`` if there is no tree. O(n³). Koo et al. (2007), equations 2 and 3 and section 3.
+            ``-inf`` if there is no tree. O(n³). Koo et al. (2007), sections 2.2, 3.1 and 3.3.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class TreeFamily:
         -------
         float64 array, shape (n + 1, n + 1)
             ``marginals[head, modifier]``; columns 1..n sum to 1, column 0 and the diagonal are 0. O(n³).
-            Koo et al. (2007), section 3.
+            Koo et al. (2007), sections 3.2 and 3.3.
 
         Raises
         ------
@@ -159,8 +159,8 @@ class TreeFamily:
         """The tree with the highest sum of scores.
 
         Ties are broken the same way every time. Non-projective: of equally good arcs into a word, or into
-        a contracted cycle, the one with the lowest head. Projective: the first found when roots and split
-        points are tried from left to right.
+        a contracted cycle, the one with the lowest head. Projective: span by span towards low heads, see
+        `eisner.best_projective_tree`.
 
         Parameters
         ----------

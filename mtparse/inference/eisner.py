@@ -68,14 +68,14 @@ def _read_off(stack, count, right, left, arc_right, arc_left, join, heads):
         kind = stack[count, 0]
         i = stack[count, 1]
         j = stack[count, 2]
-        k = i
         if kind == _RIGHT:
-            k = i + 1
+            k = j
             while arc_right[k, i] + right[j, k] != right[j, i]:
-                k += 1
+                k -= 1
             count = _push(stack, count, _ARC_RIGHT, i, k)
             count = _push(stack, count, _RIGHT, k, j)
         elif kind == _LEFT:
+            k = i
             while left[k, i] + arc_left[j, k] != left[j, i]:
                 k += 1
             count = _push(stack, count, _LEFT, i, k)
@@ -85,8 +85,9 @@ def _read_off(stack, count, right, left, arc_right, arc_left, join, heads):
                 heads[j + 1] = i + 1
             else:
                 heads[i + 1] = j + 1
+            k = j - 1
             while right[k, i] + left[j, k + 1] != join[j, i]:
-                k += 1
+                k -= 1
             count = _push(stack, count, _RIGHT, i, k)
             count = _push(stack, count, _LEFT, k + 1, j)
 
@@ -95,7 +96,10 @@ def _read_off(stack, count, right, left, arc_right, arc_left, join, heads):
 def best_projective_tree(scores, single, heads):
     """The projective tree with the highest sum of arc scores.
 
-    Of equal trees the one is taken that is found first when roots and splits are tried from left to right.
+    Ties are broken span by span towards low heads: two heads share the words between them so that the left
+    one gets as many as possible, a span under its leftmost word has as its last dependent the last word
+    possible, a span under its rightmost word as its first dependent the first; a single root is the first
+    word possible, and of several the last is the last word possible.
 
     Parameters
     ----------
@@ -151,12 +155,12 @@ def best_projective_tree(scores, single, heads):
             return -np.inf
         end = n
         while end > 0:
-            m = 0
+            m = end - 1
             while open_arc[m] + right[end - 1, m] != spine[end]:
-                m += 1
-            i = 0
+                m -= 1
+            i = m
             while spine[i] + left[m, i] + scores[0, m + 1] != open_arc[m]:
-                i += 1
+                i -= 1
             heads[m + 1] = 0
             count = _push(stack, count, _LEFT, i, m)
             count = _push(stack, count, _RIGHT, m, end - 1)

@@ -1,7 +1,7 @@
 """`matrix_tree` in the arithmetic of `extended`: slower, for any scores, and the judge of "no tree".
 
 The same elimination on the same schedule. Rates keep their true values here: forbidden arcs are exact
-zeros, and the epsilon of single-root trees is 2**-(512 * 2**44), which no score can make up for, so that
+zeros, and the epsilon of single-root trees is 2**-(512 * 2**46), which no score can make up for, so that
 the power of epsilon in Z counts the fewest root arcs that a tree needs.
 """
 
@@ -22,7 +22,7 @@ from mtparse.inference.extended import (
 )
 from mtparse.inference.schedule import JOIN, PAIR, SPLIT, schedule, work_layout
 
-EPSILON_EXPONENT = -(2.0**44)
+EPSILON_EXPONENT = -(2.0**46)
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Partition function and marginals of projective trees: Eisner's inside-outside algorithm.
 
-Koo et al. (2007, section 2.3) train projective models with it; the recursions are those of Eisner (1996) and
+Koo et al. (2007, section 2.2) refer to it for projective trees; the recursions are those of Eisner (1996) and
 Paskin (2001). Charts over words i <= j, counted from 0, all stored as ``chart[j, i]``:
 
 - ``right[j, i]``: complete span, i heads all of i..j;  ``left[j, i]``: the same headed by j;

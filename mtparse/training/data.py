@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,9 +27,10 @@ BLOCKS = 8
 """Parts into which sums over sentences are cut: fixed, so that no sum depends on the threads."""
 
 
-@dataclass(frozen=True)
-class ArcRows:
+class ArcRows(NamedTuple):
     """Rows of all arcs of a treebank (CSR without values: every entry is 1), with the gold trees.
+
+    A tuple of arrays, so that kernels take it as it is.
 
     Attributes
     ----------
@@ -52,19 +55,21 @@ class ArcRows:
     gold: np.ndarray
     first_word: np.ndarray
 
-    def __len__(self) -> int:
+    @property
+    def sentences(self) -> int:
+        """Number of sentences, S."""
         return len(self.lengths)
 
     @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """What kernels take, in the order of the attributes."""
-        return self.indices, self.starts, self.first_arc, self.lengths, self.gold, self.first_word
+    def arcs(self) -> int:
+        """Number of arcs."""
+        return len(self.starts) - 1
 
     def blocks(self) -> list[tuple[int, int]]:
         """At most BLOCKS ranges of sentences with about the same number of arcs each."""
         bounds = np.searchsorted(self.first_arc, np.arange(BLOCKS + 1) * self.first_arc[-1] / BLOCKS)
-        bounds[-1] = len(self)
-        return [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b]
+        bounds[-1] = self.sentences
+        return [(int(a), int(b)) for a, b in pairwise(bounds) if a < b]
 
 
 @dataclass(frozen=True)

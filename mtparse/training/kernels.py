@@ -1,6 +1,6 @@
 """Compiled loops over the training matrix: scores, expectations, decoding.
 
-All take the arrays of :class:`mtparse.training.data.ArcRows` in its order.
+``rows`` is a :class:`mtparse.training.data.ArcRows` throughout.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ EPSILON = 1e-12
 
 
 @kernel
-def sentence_scores(indices, starts, first, n, weights, scores):
+def sentence_scores(rows, first, n, weights, scores):
     """Fill ``scores`` (n+1, n+1) with X w for the arcs of one sentence; column 0 and diagonal are 0."""
     scores[:, 0] = 0.0
     arc = first
@@ -25,23 +25,21 @@ def sentence_scores(indices, starts, first, n, weights, scores):
         for k in range(n):
             h = m - 1 - k if k < m else k + 1
             total = 0.0
-            for j in range(starts[arc], starts[arc + 1]):
-                total += weights[indices[j]]
+            for j in range(rows.starts[arc], rows.starts[arc + 1]):
+                total += weights[rows.indices[j]]
             scores[h, m] = total
             arc += 1
 
 
 @kernel
-def add_arc(indices, starts, arc, value, out):
+def add_arc(rows, arc, value, out):
     """out += value * the arc's row."""
-    for j in range(starts[arc], starts[arc + 1]):
-        out[indices[j]] += value
+    for j in range(rows.starts[arc], rows.starts[arc + 1]):
+        out[rows.indices[j]] += value
 
 
 @kernel
-def log_linear_block(
-    indices, starts, first_arc, lengths, gold, first_word, begin, end, projective, single, u, gradient
-):
+def log_linear_block(rows, begin, end, projective, single, u, gradient):
     """Loss -Σ log P(y|x) of sentences begin..end-1; adds its gradient with respect to u.
 
     Returns
@@ -50,14 +48,14 @@ def log_linear_block(
     """
     loss = 0.0
     for s in range(begin, end):
-        n = lengths[s]
+        n = rows.lengths[s]
         scores = np.empty((n + 1, n + 1))
         marginals = np.empty((n + 1, n + 1))
-        sentence_scores(indices, starts, first_arc[s], n, u, scores)
+        sentence_scores(rows, rows.first_arc[s], n, u, scores)
         log_partition = marginals_kernel(scores, projective, single, marginals)
         here = log_partition
         for m in range(1, n + 1):
-            h = gold[first_word[s] + m]
+            h = rows.gold[rows.first_word[s] + m]
             here -= scores[h, m]
             marginals[h, m] -= 1.0
         if not np.isfinite(here):
@@ -67,24 +65,22 @@ def log_linear_block(
         for m in range(1, n + 1):
             for h in range(n + 1):
                 if h != m and abs(marginals[h, m]) > EPSILON:
-                    add_arc(
-                        indices, starts, first_arc[s] + arc_number(h, m, n), marginals[h, m], gradient
-                    )
+                    add_arc(rows, rows.first_arc[s] + arc_number(h, m, n), marginals[h, m], gradient)
     return loss, -1
 
 
 @kernel
-def max_margin_block(indices, starts, first_arc, lengths, gold, first_word, begin, end, projective, single, u):
+def max_margin_block(rows, begin, end, projective, single, u):
     """Σ max_y (E(y) - margin(y)) over sentences begin..end-1, E(y) the number of wrong heads."""
     loss = 0.0
     for s in range(begin, end):
-        n = lengths[s]
+        n = rows.lengths[s]
         scores = np.empty((n + 1, n + 1))
         heads = np.empty(n + 1, np.int64)
-        sentence_scores(indices, starts, first_arc[s], n, u, scores)
+        sentence_scores(rows, rows.first_arc[s], n, u, scores)
         right = 0.0
         for m in range(1, n + 1):
-            g = gold[first_word[s] + m]
+            g = rows.gold[rows.first_word[s] + m]
             right += scores[g, m]
             for h in range(n + 1):
                 if h != g:
@@ -94,9 +90,7 @@ def max_margin_block(indices, starts, first_arc, lengths, gold, first_word, begi
 
 
 @kernel
-def decode_block(
-    indices, starts, first_arc, lengths, gold, first_word, begin, end, single, weights, eisner, mst, counted, out
-):
+def decode_block(rows, begin, end, single, weights, eisner, mst, counted, out):
     """Count right heads of sentences begin..end-1.
 
     Parameters
@@ -109,18 +103,18 @@ def decode_block(
         int64 (2, 2), added to: [decoder, 0] right heads of all words, [decoder, 1] of counted ones.
     """
     for s in range(begin, end):
-        n = lengths[s]
+        n = rows.lengths[s]
         scores = np.empty((n + 1, n + 1))
         heads = np.empty(n + 1, np.int64)
-        sentence_scores(indices, starts, first_arc[s], n, weights, scores)
+        sentence_scores(rows, rows.first_arc[s], n, weights, scores)
         for decoder in range(2):
             if not (eisner if decoder == 0 else mst):
                 continue
             best_tree_kernel(scores, decoder == 0, single, heads)
             for m in range(1, n + 1):
-                if heads[m] == gold[first_word[s] + m]:
+                if heads[m] == rows.gold[rows.first_word[s] + m]:
                     out[decoder, 0] += 1
-                    if counted[first_word[s] + m]:
+                    if counted[rows.first_word[s] + m]:
                         out[decoder, 1] += 1
 
 
@@ -135,9 +129,7 @@ def add_rows(parts, out):
 
 
 @kernel
-def perceptron_pass(
-    indices, starts, first_arc, lengths, gold, first_word, order, projective, single, multiplicity, u, total, step
-):
+def perceptron_pass(rows, order, projective, single, multiplicity, u, total, step):
     """One pass of the averaged perceptron (Collins 2002) over the sentences in ``order``.
 
     ``step`` counts the sentences seen, from the first pass on. The mean of the weights after each of
@@ -150,20 +142,20 @@ def perceptron_pass(
     wrong = 0
     for position in range(order.shape[0]):
         s = order[position]
-        n = lengths[s]
+        n = rows.lengths[s]
         scores = np.empty((n + 1, n + 1))
         heads = np.empty(n + 1, np.int64)
-        sentence_scores(indices, starts, first_arc[s], n, u, scores)
+        sentence_scores(rows, rows.first_arc[s], n, u, scores)
         best_tree_kernel(scores, projective, single, heads)
         for m in range(1, n + 1):
-            g = gold[first_word[s] + m]
+            g = rows.gold[rows.first_word[s] + m]
             if heads[m] == g:
                 continue
             wrong += 1
             for sign in (1.0, -1.0):
-                arc = first_arc[s] + arc_number(g if sign > 0.0 else heads[m], m, n)
-                for j in range(starts[arc], starts[arc + 1]):
-                    c = indices[j]
+                arc = rows.first_arc[s] + arc_number(g if sign > 0.0 else heads[m], m, n)
+                for j in range(rows.starts[arc], rows.starts[arc + 1]):
+                    c = rows.indices[j]
                     u[c] += sign * multiplicity[c]
                     total[c] += sign * multiplicity[c] * step
         step += 1

@@ -28,15 +28,15 @@ HALVINGS = 30
 
 
 @kernel
-def _row_sum(indices, starts, arc, u):
+def _row_sum(rows, arc, u):
     total = 0.0
-    for j in range(starts[arc], starts[arc + 1]):
-        total += u[indices[j]]
+    for j in range(rows.starts[arc], rows.starts[arc + 1]):
+        total += u[rows.indices[j]]
     return total
 
 
 @kernel
-def _move(indices, starts, first, n, old, new, sign, C, multiplicity, u):
+def _move(rows, first, n, old, new, sign, C, multiplicity, u):
     """u -= sign * C * K * (new - old)·X for the arcs that moved; old, new are (n+1, n+1)."""
     for m in range(1, n + 1):
         for h in range(n + 1):
@@ -45,22 +45,22 @@ def _move(indices, starts, first, n, old, new, sign, C, multiplicity, u):
                 continue
             arc = first + arc_number(h, m, n)
             value = sign * C * delta
-            for j in range(starts[arc], starts[arc + 1]):
-                c = indices[j]
+            for j in range(rows.starts[arc], rows.starts[arc + 1]):
+                c = rows.indices[j]
                 u[c] -= value * multiplicity[c]
 
 
 @kernel
-def start(indices, starts, first_arc, lengths, gold, first_word, projective, single, beta, C, multiplicity, u, theta, mu):
+def start(rows, projective, single, beta, C, multiplicity, u, theta, mu):
     """θ_i is β on gold arcs and 0 elsewhere; μ_i its marginals; u = K * w(μ)."""
-    for s in range(lengths.shape[0]):
-        n = lengths[s]
-        first = first_arc[s]
+    for s in range(rows.lengths.shape[0]):
+        n = rows.lengths[s]
+        first = rows.first_arc[s]
         scores = np.zeros((n + 1, n + 1))
         tree = np.zeros((n + 1, n + 1))
         marginals = np.empty((n + 1, n + 1))
         for m in range(1, n + 1):
-            h = gold[first_word[s] + m]
+            h = rows.gold[rows.first_word[s] + m]
             tree[h, m] = 1.0
             scores[h, m] = beta
             theta[first + arc_number(h, m, n)] = beta
@@ -71,12 +71,12 @@ def start(indices, starts, first_arc, lengths, gold, first_word, projective, sin
                     if abs(marginals[h, m] - tree[h, m]) <= SKIP:
                         marginals[h, m] = tree[h, m]
                     mu[first + arc_number(h, m, n)] = marginals[h, m]
-        _move(indices, starts, first, n, tree, marginals, 1.0, C, multiplicity, u)
+        _move(rows, first, n, tree, marginals, 1.0, C, multiplicity, u)
 
 
 @kernel
 def sweep(
-    indices, starts, first_arc, lengths, gold, first_word, order, projective, single, C, adaptive,
+    rows, order, projective, single, C, adaptive,
     multiplicity, eta, u, theta, mu,
 ):  # fmt: skip
     """One pass of exponentiated gradient over the sentences in ``order``.
@@ -86,15 +86,15 @@ def sweep(
     """
     for position in range(order.shape[0]):
         s = order[position]
-        n = lengths[s]
-        first = first_arc[s]
+        n = rows.lengths[s]
+        first = rows.first_arc[s]
         scores = np.empty((n + 1, n + 1))
         candidate = np.empty((n + 1, n + 1))
         old = np.zeros((n + 1, n + 1))
         new = np.empty((n + 1, n + 1))
-        sentence_scores(indices, starts, first, n, u, scores)
+        sentence_scores(rows, first, n, u, scores)
         for m in range(1, n + 1):
-            g = gold[first_word[s] + m]
+            g = rows.gold[rows.first_word[s] + m]
             for h in range(n + 1):
                 if h != m:
                     old[h, m] = mu[first + arc_number(h, m, n)]
@@ -115,26 +115,26 @@ def sweep(
                 for h in range(n + 1):
                     candidate[h, m] -= largest
             marginals_kernel(candidate, projective, single, new)
-            _move(indices, starts, first, n, old, new, 1.0, C, multiplicity, u)
+            _move(rows, first, n, old, new, 1.0, C, multiplicity, u)
             if not adaptive:
                 accepted = True
                 break
             # Q changes by C Σ Δ (l + (score before + score after) / 2): it is quadratic along Δ.
             change = 0.0
             for m in range(1, n + 1):
-                g = gold[first_word[s] + m]
+                g = rows.gold[rows.first_word[s] + m]
                 for h in range(n + 1):
                     delta = new[h, m] - old[h, m]
                     if h == m or abs(delta) <= SKIP:
                         continue
-                    after = _row_sum(indices, starts, first + arc_number(h, m, n), u)
+                    after = _row_sum(rows, first + arc_number(h, m, n), u)
                     if h != g:
                         after += 1.0
                     change += delta * 0.5 * (scores[h, m] + after)
             if change >= -1e-12:
                 accepted = True
                 break
-            _move(indices, starts, first, n, old, new, -1.0, C, multiplicity, u)
+            _move(rows, first, n, old, new, -1.0, C, multiplicity, u)
             eta[s] *= 0.5
         if not accepted:
             continue
@@ -150,16 +150,16 @@ def sweep(
 
 
 @kernel
-def expected_errors(first_arc, lengths, gold, first_word, mu):
+def expected_errors(rows, mu):
     """Σ_i l_i·μ_i: the wrong heads that the dual's distributions expect."""
     total = 0.0
-    for s in range(lengths.shape[0]):
-        n = lengths[s]
+    for s in range(rows.lengths.shape[0]):
+        n = rows.lengths[s]
         for m in range(1, n + 1):
-            g = gold[first_word[s] + m]
+            g = rows.gold[rows.first_word[s] + m]
             for h in range(n + 1):
                 if h != m and h != g:
-                    total += mu[first_arc[s] + arc_number(h, m, n)]
+                    total += mu[rows.first_arc[s] + arc_number(h, m, n)]
     return total
 
 
@@ -198,22 +198,20 @@ def train_max_margin(
     The sweep is sequential (one thread); the primal uses all workers.
     """
     u = np.zeros(len(columns))
-    arcs = len(rows.starts) - 1
+    arcs = rows.arcs
     theta, mu = np.zeros(arcs), np.zeros(arcs)
     flags = (family.projective, family.single)
-    start(*rows.arrays, *flags, beta, C, columns.multiplicity, u, theta, mu)
-    eta = np.full(len(rows), 1.0 / C)
-    order = np.arange(len(rows))
+    start(rows, *flags, beta, C, columns.multiplicity, u, theta, mu)
+    eta = np.full(rows.sentences, 1.0 / C)
+    order = np.arange(rows.sentences)
     random = np.random.default_rng(seed)
     last = -np.inf
     for number in range(1, passes + 1):
         if shuffle:
-            order = random.permutation(len(rows))
-        sweep(
-            *rows.arrays, order, *flags, C, step == "adaptive", columns.multiplicity, eta, u, theta, mu
-        )
+            order = random.permutation(rows.sentences)
+        sweep(rows, order, *flags, C, step == "adaptive", columns.multiplicity, eta, u, theta, mu)
         penalty = 0.5 * squared_norm(columns, u)
-        dual = C * expected_errors(*rows.arrays[2:], mu) - penalty
+        dual = C * expected_errors(rows, mu) - penalty
         primal = C * max_margin_loss(rows, family, u, workers) + penalty
         gap = (primal - dual) / primal if primal > 0.0 else 0.0
         record = Pass(number, objective=primal, dual=dual, gap=gap, step=float(np.median(eta)))

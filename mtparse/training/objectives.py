@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtparse.errors import MtparseError
-from mtparse.training.data import ArcRows, Columns
+from mtparse.training.data import BLOCKS, ArcRows, Columns
 from mtparse.training.kernels import add_rows, decode_block, log_linear_block, max_margin_block
 from mtparse.workers import Workers
 
@@ -43,12 +43,10 @@ def log_linear_loss(
     parts = np.zeros((len(blocks), len(u)))
 
     def one(b: int) -> tuple[float, int]:
-        return log_linear_block(
-            *rows.arrays, *blocks[b], family.projective, family.single, u, parts[b]
-        )
+        return log_linear_block(rows, *blocks[b], family.projective, family.single, u, parts[b])
 
     loss = 0.0
-    for part, bad in workers.map(one, range(len(blocks)), ahead=len(blocks)):
+    for part, bad in workers.map(one, range(len(blocks)), ahead=BLOCKS):
         if bad >= 0:
             raise MtparseError(f"the loss of training sentence {bad + 1} is not finite")
         loss += part
@@ -61,9 +59,9 @@ def max_margin_loss(rows: ArcRows, family: Family, u: np.ndarray, workers: Worke
     """Σ_i max_y (E(y) - margin(y)), E the number of wrong heads: the paper's section 4.2."""
     return sum(
         workers.map(
-            lambda block: max_margin_block(*rows.arrays, *block, family.projective, family.single, u),
+            lambda block: max_margin_block(rows, *block, family.projective, family.single, u),
             rows.blocks(),
-            ahead=len(rows),
+            ahead=BLOCKS,
         )
     )
 
@@ -110,12 +108,10 @@ def attachment(
 
     def one(block: tuple[int, int]) -> np.ndarray:
         out = np.zeros((2, 2), np.int64)
-        decode_block(
-            *rows.arrays, *block, single, weights, "eisner" in decoders, "mst" in decoders, counted, out
-        )
+        decode_block(rows, *block, single, weights, "eisner" in decoders, "mst" in decoders, counted, out)
         return out
 
-    total = sum(workers.map(one, rows.blocks(), ahead=len(rows)), np.zeros((2, 2), np.int64))
+    total = sum(workers.map(one, rows.blocks(), ahead=BLOCKS), np.zeros((2, 2), np.int64))
     words, scored = int(rows.lengths.sum()), int(counted.sum())
     return {
         name: Attachment(int(total[d, 0]), words, int(total[d, 1]), scored)

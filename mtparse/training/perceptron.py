@@ -32,15 +32,15 @@ def train_perceptron(
     """
     u = np.zeros(len(columns))
     total = np.zeros(len(columns))
-    order = np.arange(len(rows))
+    order = np.arange(rows.sentences)
     random = np.random.default_rng(seed)
     step = 0
     mean = u
     for number in range(1, passes + 1):
         if shuffle:
-            order = random.permutation(len(rows))
+            order = random.permutation(rows.sentences)
         step, wrong = perceptron_pass(
-            *rows.arrays, order, family.projective, family.single, columns.multiplicity, u, total, step
+            rows, order, family.projective, family.single, columns.multiplicity, u, total, step
         )
         mean = u - total / step
         if on_pass(Pass(number, wrong=wrong), mean):

@@ -137,9 +137,7 @@ def run_trainer(
         log(line)
         return 0 < settings.patience <= record.number - latest_best
 
-    result = train(
-        data.rows, data.columns, data.family, on_pass=on_pass, workers=workers, **options
-    )
+    result = train(data.rows, data.columns, data.family, on_pass=on_pass, workers=workers, **options)
     log({"C": C, "passes": result.passes, "converged": result.converged, "reason": result.reason})
     return Run(C, result, best)
 

@@ -1,0 +1,62 @@
+"""Slow, plain versions of feature extraction, for comparison: features are strings, rows are sets."""
+
+from __future__ import annotations
+
+from mtparse.features.lexicon import attributes
+from mtparse.features.templates import ATTRIBUTES, Template
+
+MAX_COUNT = 3
+
+
+def values(rows, position):
+    """Attribute name to value (absent ones left out) and the list of FEATS attributes."""
+    if position == 0:
+        return {a: "ROOT" for a in ATTRIBUTES}, []
+    if not 0 < position <= len(rows):
+        return {a: "OUTSIDE" for a in ATTRIBUTES}, []
+    row = rows[position - 1]
+    found = dict(zip(ATTRIBUTES, attributes(*row[1:6]), strict=True))
+    feats = [] if row[5] == "_" else sorted(set(row[5].split("|")))
+    return {a: v for a, v in found.items() if v is not None}, feats
+
+
+def bin_name(h, m):
+    """Direction and binned distance."""
+    distance = abs(h - m)
+    size = str(distance) if distance <= 5 else "6-10" if distance <= 10 else ">10"
+    return ("right" if h < m else "left") + size
+
+
+def base_features(template: Template, rows, h, m):
+    """The values with which a template fires on an arc, as strings."""
+    fixed, repeated = [], [[]]
+    for atom in template.atoms:
+        if atom.word == "B":
+            between = [values(rows, i)[0].get(atom.attribute) for i in range(min(h, m) + 1, max(h, m))]
+            seen = {v: between.count(v) for v in between if v is not None}
+            repeated = [
+                [*r, f"B{v}#{min(c, MAX_COUNT) if atom.counted else ''}"]
+                for r in repeated
+                for v, c in seen.items()
+            ]
+            continue
+        word = h if atom.word == "H" else m
+        single, feats = values(rows, word + atom.offset)
+        if atom.attribute == "a":
+            repeated = [[*r, f"{atom.word}{v}"] for r in repeated for v in feats]
+        elif atom.attribute in single:
+            fixed.append(f"{atom}={single[atom.attribute]}")
+        else:
+            return set()
+    return {f"{template}|{'|'.join(fixed + r)}" for r in repeated}
+
+
+def arc_features(templates, rows, h, m):
+    """All features of an arc: bare where the template looks at the head, and with its bin."""
+    found = set()
+    for template in templates:
+        for base in base_features(template, rows, h, m):
+            if template.uses_head:
+                found.add(base)
+            found.add(f"{base}|{bin_name(h, m)}")
+    return found

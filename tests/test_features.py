@@ -1,0 +1,255 @@
+"""Templates, the index and the rows of arcs, against a plain version with strings."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mtparse.errors import ConfigError
+from mtparse.features.index import FeatureIndex, present_attributes
+from mtparse.features.kernels import arc_number, count_bits, hash_words, sentence_rows
+from mtparse.features.lexicon import Lexicon, attributes
+from mtparse.features.templates import FEATURE_SETS, Template, resolve
+from mtparse.training.data import extract_training, extract_validation
+from mtparse.workers import Workers
+
+pytestmark = pytest.mark.nojit
+
+TEMPLATES = [
+    "", "Hw", "Mw", "Hp Mp", "Hw Mw", "Hw Hp Mw Mp", "Hp Hp+1 Mp-1 Mp", "Hl Ml", "Hc Mc", "Hf Mp",
+    "Hp Bp Mp", "Bc Mc", "Hc Bc# Mc", "Ha Ma", "Ha Mp", "Ma Hp", "Ha Ma Hp Mp", "Hx Mx", "Hs2 Ms2", "Hp-2 Mp+3",
+]  # fmt: skip
+
+
+def row(i, form, lemma="_", coarse="N", fine="n", feats="_"):
+    return [str(i), form, lemma, coarse, fine, feats, "_", "_", "_", "_"]
+
+
+def made_up(seed=0, size=6, longest=9):
+    """A few sentences of few words, so that features recur, with random trees."""
+    random = np.random.default_rng(seed)
+    sentences, heads = [], []
+    for _ in range(size):
+        n = int(random.integers(1, longest))
+        rows = []
+        for i in range(1, n + 1):
+            form = ["house", "houses", "12", "3,5", "ran", "a", "über", "x_y"][random.integers(8)]
+            coarse, fine = [("N", "n1"), ("N", "n2"), ("V", "v"), ("D", "_")][random.integers(4)]
+            feats = ["_", "Case=Nom|Num=Sg", "Case=Acc", "Num=Pl|Case=Nom|Num=Pl"][random.integers(4)]
+            rows.append(row(i, form, ["_", "run", form][random.integers(3)], coarse, fine, feats))
+        tree = np.full(n + 1, -1)
+        order = random.permutation(n) + 1
+        for k, m in enumerate(order):
+            tree[m] = 0 if k == 0 else order[random.integers(k)]
+        sentences.append(rows)
+        heads.append(tree)
+    return sentences, heads
+
+
+def arcs(n):
+    return [(h, m) for m in range(1, n + 1) for h in [*range(m - 1, -1, -1), *range(m + 1, n + 1)]]
+
+
+def naive_columns(templates, sentences, heads, source="gold", min_count=1):
+    """Feature string to the set of arcs on which it fires, for the known features."""
+    seen, counts, arc = {}, Counter(), 0
+    for rows, tree in zip(sentences, heads, strict=True):
+        for h, m in arcs(len(rows)):
+            features = naive.arc_features(templates, rows, h, m)
+            if source == "all" or tree[m] == h:
+                counts.update(features)
+            for f in features:
+                seen.setdefault(f, set()).add(arc)
+            arc += 1
+    return {f: frozenset(a) for f, a in seen.items() if counts[f] >= min_count}
+
+
+def index_columns(index, sentences):
+    columns, arc = {}, 0
+    table, encoded = index.encode(sentences)
+    for types in encoded:
+        n = len(types) - 1
+        ids, ends = np.empty(40000, np.int32), np.empty(n * n, np.int64)
+        words = hash_words(index.program, table, types)
+        assert sentence_rows(index.program, index.table, words, ids, ends) == ends[-1]
+        for a, (h, m) in enumerate(arcs(n)):
+            assert arc_number(h, m, n) == a
+            row_ids = ids[(ends[a - 1] if a else 0) : ends[a]]
+            assert len(set(row_ids.tolist())) == len(row_ids)
+            for f in row_ids:
+                columns.setdefault(int(f), set()).add(arc)
+            arc += 1
+    return columns
+
+
+@pytest.mark.parametrize(("source", "min_count"), [("gold", 1), ("gold", 2), ("all", 1), ("all", 3)])
+def test_rows_are_those_of_the_plain_version(source, min_count):
+    sentences, heads = made_up()
+    index = FeatureIndex.build(sentences, heads, TEMPLATES, source=source, min_count=min_count)
+    expected = naive_columns(index.templates, sentences, heads, source, min_count)
+    found = index_columns(index, sentences)
+
+    assert len(index) == len(expected) > 100
+    assert Counter(map(frozenset, found.values())) == Counter(expected.values())
+
+
+def test_rows_of_other_sentences_contain_known_features_only():
+    sentences, heads = made_up(1)
+    others, _ = made_up(2, size=3)
+    index = FeatureIndex.build(sentences, heads, TEMPLATES)
+    known = set(naive_columns(index.templates, sentences, heads))
+    expected = naive_columns(index.templates, others, [np.zeros(len(s) + 1) for s in others], "all")
+
+    found = index_columns(index, others)
+
+    assert Counter(map(frozenset, found.values())) == Counter(v for f, v in expected.items() if f in known)
+
+
+def test_default_set_is_all_extracted():
+    sentences, heads = made_up(3, size=3, longest=6)
+    for name in FEATURE_SETS:
+        index = FeatureIndex.build(sentences, heads, FEATURE_SETS[name])
+        expected = naive_columns(index.templates, sentences, heads)
+        assert Counter(map(frozenset, index_columns(index, sentences).values())) == Counter(expected.values())
+
+
+def test_numbering_follows_frequency():
+    sentences, heads = made_up(4)
+    index = FeatureIndex.build(sentences, heads, TEMPLATES)
+    rows, columns = extract_training(index, sentences, heads)
+    counts = np.bincount(rows.indices, minlength=len(columns))
+    assert (np.diff(counts) <= 0).all()
+    assert counts[-1] > 0
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_merging_joins_identical_columns_and_only_those(threads):
+    sentences, heads = made_up(5, size=70)
+    index = FeatureIndex.build(sentences, heads, TEMPLATES)
+    with Workers(threads) as workers:
+        plain, single = extract_training(index, sentences, heads, merge=False, workers=workers)
+        rows, columns = extract_training(index, sentences, heads, workers=workers)
+    expected = Counter(naive_columns(index.templates, sentences, heads).values())
+
+    assert len(single) == len(index) == columns.multiplicity.sum()
+    assert len(columns) == len(expected) < len(index)
+    merged = [set() for _ in range(len(columns))]
+    for a in range(rows.arcs):
+        for c in rows.indices[rows.starts[a] : rows.starts[a + 1]]:
+            merged[c].add(a)
+    assert {frozenset(m): k for m, k in zip(merged, columns.multiplicity, strict=True)} == expected
+    assert plain.indices.size == sum(len(arcs) * k for arcs, k in expected.items())
+
+
+def test_scores_are_the_same_merged_or_not():
+    sentences, heads = made_up(6)
+    others, _ = made_up(7)
+    trees = [np.full(len(s) + 1, -1) for s in others]
+    index = FeatureIndex.build(sentences, heads, TEMPLATES)
+    rows, columns = extract_training(index, sentences, heads)
+    u = np.random.default_rng(0).normal(size=len(columns))
+    weights = columns.feature_weights(u)
+    plain, single = extract_training(index, sentences, heads, merge=False)
+
+    def products(rows, w):
+        return [w[rows.indices[rows.starts[a] : rows.starts[a + 1]]].sum() for a in range(rows.arcs)]
+
+    order = np.empty(len(index))
+    order[single.column_of] = weights
+    np.testing.assert_allclose(products(rows, u), products(plain, order), atol=1e-12)
+    held_out = extract_validation(index, columns, others, trees)
+    held_out_plain = extract_validation(index, single, others, trees)
+    np.testing.assert_allclose(
+        products(held_out, u / columns.multiplicity), products(held_out_plain, order), atol=1e-12
+    )
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=25, deadline=None)
+def test_any_treebank_gives_the_plain_columns(seed):
+    sentences, heads = made_up(seed, size=2, longest=7)
+    index = FeatureIndex.build(sentences, heads, TEMPLATES[::2])
+    expected = naive_columns(index.templates, sentences, heads)
+    assert Counter(map(frozenset, index_columns(index, sentences).values())) == Counter(expected.values())
+
+
+def test_templates_are_left_out_where_the_treebank_lacks_the_attribute():
+    sentences = [[row(1, "a", fine="N"), row(2, "b", fine="_")]]
+    present = present_attributes(sentences)
+    assert present == {"w", "p", "x", "y", "s1", "s2", "s3"}
+    kept = {str(t) for t in resolve(["Hw Mw", "Hl", "Hc Mc", "Hf", "Ha Ma", "Hp Mp", "Mp Hp"], present)}
+    assert kept == {"Hw Mw", "Hp Mp"}
+
+
+def test_template_text_round_trip():
+    for text in [t for names in FEATURE_SETS.values() for t in names] + TEMPLATES:
+        template = Template.parse(text)
+        assert Template.parse(str(template)) == template
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Hw Mq", "'Mq' is no atom"),
+        ("hw", "'hw' is no atom"),
+        ("Hw+9", "'Hw\\+9' is no atom"),
+        ("Hp#", "# goes with B only"),
+        ("Bp+1", "B takes no offset"),
+        ("Ba", "B takes no offset and no 'a'"),
+        ("Bp Bc", "at most one B"),
+        ("Bp Ha", "at most one B, and not together with 'a'"),
+        ("Ha+1 Ma", "no offset"),
+    ],
+)
+def test_wrong_templates_are_refused(text, message):
+    with pytest.raises(ConfigError, match=message):
+        Template.parse(text)
+
+
+def test_numbers_are_one_symbol():
+    assert attributes("1,234.5", "12", "N", "n", "_")[0] == attributes("7", "7", "N", "n", "_")[0]
+    assert attributes("7", "12", "N", "n", "_")[3] == attributes("7", "7", "N", "n", "_")[3]
+    assert attributes(".", ",", "N", "n", "_")[0] == "."
+    assert attributes("7th", "_", "N", "n", "_")[0] == "7th"
+
+
+def test_lexicon_table_stays_valid_when_types_are_added():
+    lexicon = Lexicon()
+    first = lexicon.encode([row(1, "a", feats="A=1|B=2")])
+    table = lexicon.table()
+    before = table.values[first].copy(), table.multi_value.copy()
+    for i in range(2000):
+        lexicon.encode([row(1, f"w{i}", feats=f"C={i}|D={i}")])
+    np.testing.assert_array_equal(table.values[first], before[0])
+    np.testing.assert_array_equal(table.multi_value, before[1])
+    later = lexicon.table()
+    np.testing.assert_array_equal(later.values[first], before[0])
+    assert later.multi_start[-1] == len(later.multi_value) == 4002
+
+
+def test_a_full_lexicon_starts_anew_and_features_stay(monkeypatch):
+    monkeypatch.setattr("mtparse.features.index.MAX_TYPES", 5)
+    sentences, heads = made_up(8)
+    index = FeatureIndex.build(sentences, heads, TEMPLATES)
+    expected = naive_columns(index.templates, sentences, heads)
+    found = Counter()
+    for number, rows in enumerate(sentences):
+        for arcs_of in index_columns(index, [rows]).values():
+            found[number, frozenset(arcs_of)] += 1
+    assert sum(found.values()) == sum(_sentences_of(arcs_of, sentences) for arcs_of in expected.values())
+    assert len(index.lexicon) < 40
+
+
+def _sentences_of(arcs_of, sentences):
+    bounds = np.cumsum([len(s) ** 2 for s in sentences])
+    return len(set(np.searchsorted(bounds, sorted(arcs_of), side="right").tolist()))
+
+
+def test_count_bits():
+    for x in [0, 1, 2, 0x7FFF, 0x5A5A & 0x7FFF, 1 << 14]:
+        assert count_bits(x) == bin(x).count("1")

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from functools import cache
 
 import mpmath
@@ -64,21 +65,26 @@ def enumerate_family(scores, projective: bool, single: bool):
     n = len(scores) - 1
     trees = all_trees(n, projective, single)
     words = np.arange(1, n + 1)
-    totals = scores[trees[:, 1:], words].sum(axis=1)
+    arcs = scores[trees[:, 1:], words]
+    totals = arcs.sum(axis=1)
     best = totals.max()
     if best == -np.inf:
         return -np.inf, None, -np.inf, set()
-    weights = np.exp(totals - best)
+    # Differences of totals are rounded once: at scores of 1e4 rounded totals would cost 1e-11.
+    reference = arcs[totals.argmax()]
+    differences = np.array([math.fsum([*row, *-reference]) for row in arcs])
+    best = math.fsum(reference)
+    weights = np.exp(differences)
     probabilities = weights / weights.sum()
     marginals = np.zeros((n + 1, n + 1))
     for m in words:
         np.add.at(marginals[:, m], trees[:, m], probabilities)
-    best_trees = {tuple(heads) for heads in trees[totals >= best - 1e-9].tolist()}
+    best_trees = {tuple(heads) for heads in trees[differences >= -1e-9].tolist()}
     return best + np.log(weights.sum()), marginals, best, best_trees
 
 
 def laplacian(weights, single: bool):
-    """Koo et al. (2007): L of equation 4, or L-hat of section 3.2 for single-root trees.
+    """Koo et al. (2007): the Laplacian of section 3.3, or of section 3.1 for single-root trees.
 
     ``weights[head, modifier]`` with the root symbol first; entries of any type that can be added.
     """

@@ -11,9 +11,9 @@ MAX_COUNT = 3
 def values(rows, position):
     """Attribute name to value (absent ones left out) and the list of FEATS attributes."""
     if position == 0:
-        return {a: "ROOT" for a in ATTRIBUTES}, []
+        return dict.fromkeys(ATTRIBUTES, "ROOT"), []
     if not 0 < position <= len(rows):
-        return {a: "OUTSIDE" for a in ATTRIBUTES}, []
+        return dict.fromkeys(ATTRIBUTES, "OUTSIDE"), []
     row = rows[position - 1]
     found = dict(zip(ATTRIBUTES, attributes(*row[1:6]), strict=True))
     feats = [] if row[5] == "_" else sorted(set(row[5].split("|")))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import oracles
 import pytest
@@ -171,14 +173,16 @@ def test_log_linear_reaches_the_minimum(name):
     assert result.converged
     assert passes[-1].gradient_norm <= 1e-6
     objectives = [p.objective for p in passes]
-    assert all(b <= a for a, b in zip(objectives, objectives[1:], strict=False))
+    assert all(b <= a for a, b in itertools.pairwise(objectives))
     value = 0.7 * naive_log_linear(rows, family, result.u, heads) + 0.5 * (weights[-1] ** 2).sum()
     assert objectives[-1] == pytest.approx(value, rel=1e-9)
     random = np.random.default_rng(0)
     with Workers() as workers:
         for _ in range(5):
             other = result.u + 0.01 * random.normal(size=len(columns))
-            there = 0.7 * log_linear_loss(rows, family, other, workers)[0] + 0.5 * squared_norm(columns, other)
+            there = 0.7 * log_linear_loss(rows, family, other, workers)[0] + 0.5 * squared_norm(
+                columns, other
+            )
             assert there > value
 
 
@@ -206,7 +210,7 @@ def test_max_margin_gap_closes_around_recomputed_values(family, step):
     assert passes[-1].objective == pytest.approx(primal, rel=1e-9)
     duals = [p.dual for p in passes]
     if step == "adaptive":
-        assert all(b >= a - 1e-9 for a, b in zip(duals, duals[1:], strict=False))
+        assert all(b >= a - 1e-9 for a, b in itertools.pairwise(duals))
 
 
 def test_max_margin_weights_are_those_of_its_marginals():
@@ -244,7 +248,7 @@ def test_max_margin_weights_are_those_of_its_marginals():
 @pytest.mark.parametrize("family", FAMILIES)
 def test_lazy_average_equals_the_naive_mean(family):
     rows, columns, _, heads = prepared(9, projective=family.projective)
-    passes, weights, result = collect(train_perceptron, rows, columns, family, passes=3)
+    passes, weights, _result = collect(train_perceptron, rows, columns, family, passes=3)
     w, total, steps, wrong = np.zeros(len(columns)), np.zeros(len(columns)), 0, []
     for number in range(3):
         wrong.append(0)
@@ -289,9 +293,11 @@ def test_two_opposite_trees_are_optimal_at_zero():
 
 def test_separable_data_with_little_regularisation_ends_in_good_order():
     rows, columns, _, _ = prepared(15)
-    passes, _, result = collect(train_log_linear, rows, columns, FAMILIES[1], C=1e8, passes=300, tolerance=0.0)
+    passes, _, result = collect(
+        train_log_linear, rows, columns, FAMILIES[1], C=1e8, passes=300, tolerance=0.0
+    )
     losses = [p.objective for p in passes]
-    assert all(b <= a for a, b in zip(losses, losses[1:], strict=False))
+    assert all(b <= a for a, b in itertools.pairwise(losses))
     assert losses[-1] >= 0.0
     assert np.isfinite(result.u).all()
     assert not result.converged

@@ -1,0 +1,213 @@
+"""Training runs: the validation part, the run directory, what is chosen, what nothing depends on."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+from conftest import first_sentences
+
+from mtparse.config import load_config
+from mtparse.conll import read_conll
+from mtparse.errors import ConfigError, ConllError, MtparseError
+from mtparse.evaluation import evaluate
+from mtparse.experiment import format_summary, train, validation_mask
+from mtparse.parser import Parser
+
+pytestmark = pytest.mark.nojit
+
+
+def train_small(small, out, *overrides, jobs=1):
+    return train(load_config(small / "run.yaml", overrides), os.fspath(out), jobs=jobs)
+
+
+def log_of(out):
+    return [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [("fraction", 0.25, [3, 7, 11]), ("sentences", 3, [3, 7, 11]), ("sentences", 1, [11])],
+)
+def test_validation_is_spread_over_the_file(kind, value, expected):
+    assert np.flatnonzero(validation_mask([5] * 12, kind, value)).tolist() == expected
+
+
+@pytest.mark.parametrize("words", [10, 57, 200, 450])
+def test_validation_by_words_is_close_to_its_size_and_spread(words):
+    lengths = np.random.default_rng(0).integers(1, 20, 60)
+    mask = validation_mask(lengths, "words", words)
+    assert abs(lengths[mask].sum() - words) <= 20
+    halves = lengths[:30][mask[:30]].sum(), lengths[30:][mask[30:]].sum()
+    assert abs(halves[0] / lengths[:30].sum() - halves[1] / lengths[30:].sum()) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "what"),
+    [("sentences", 4, "training"), ("words", 500, "training"), ("fraction", 0.1, "validation")],
+)
+def test_a_split_must_leave_something(kind, value, what):
+    with pytest.raises(ConfigError, match=f"data.valid: {kind}: .* leaves none for {what}"):
+        validation_mask([3] * 4, kind, value)
+
+
+def test_run_directory_holds_all(run, small):
+    assert sorted(os.listdir(run)) == ["config.yaml", "log.jsonl", "model.mtparse", "scores.json"]
+    config = load_config(run / "config.yaml")
+    assert config == load_config(small / "run.yaml", ["name=run"])
+    scores = json.loads((run / "scores.json").read_text())
+    assert scores["versions"]["numba"]
+    assert set(scores["sha256"]) == {"train", "valid", "test"}
+    passes = [r for r in log_of(run) if "pass" in r]
+    assert [r["pass"] for r in passes] == [1, 2, 3, 4]
+    for record in passes:
+        assert {"objective", "norm", "gradient_norm", "valid_eisner", "valid_mst", "seconds"} <= set(record)
+    assert "trainer.passes" in log_of(run)[-1]["reason"]
+
+
+def test_scores_are_those_of_the_saved_model(run, small):
+    scores = json.loads((run / "scores.json").read_text())
+    parser = Parser.load(run)
+    for part in ("valid", "test"):
+        gold = list(read_conll(small / f"{part}.conll"))
+        parsed = list(parser.parse(gold))
+        assert pytest.approx(scores[part]["all_tokens"]) == evaluate(gold, parsed, punctuation=True).UAS
+        assert pytest.approx(scores[part]["without_punctuation"]) == evaluate(gold, parsed).UAS
+
+
+def test_validation_chooses_the_best_pass_and_decoder(run):
+    scores = json.loads((run / "scores.json").read_text())
+    seen = [
+        (r[f"valid_{d}"]["all_tokens"], d, r["pass"])
+        for r in log_of(run)
+        if "pass" in r
+        for d in ("mst", "eisner")
+    ]
+    best = max(s for s, _, _ in seen)
+    assert scores["valid"]["all_tokens"] == best
+    assert (best, scores["decoder"], scores["passes"]) in seen
+
+
+SETTINGS = {
+    "perceptron": ["trainer.name=perceptron", "trainer.C="],
+    "log-linear": [],
+    "cg": ["trainer.optimizer=cg"],
+    "max-margin": ["trainer.name=max-margin", "trainer.C=0.05"],
+    "paper": ["trainer.name=max-margin", "trainer.C=0.02", "trainer.step=paper"],
+}
+
+
+@pytest.mark.parametrize("trees", ["nonprojective", "projective"])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_all_trainers_learn(name, trees, small, tmp_path):
+    summary = train_small(
+        small,
+        tmp_path / "r",
+        *SETTINGS[name],
+        f"trees={trees}",
+        "trainer.passes=3",
+        "features.templates=[Hw Mp+1]",
+    )
+    assert summary["test"]["all_tokens"] > 50
+    assert summary["decoder"] == "eisner" or trees == "nonprojective"
+    assert summary["root"] == "multi"
+    text = format_summary(summary)
+    assert "test: UAS" in text
+    assert ("C = " in text) == (name != "perceptron")
+
+
+@pytest.mark.parametrize("name", ["perceptron", "log-linear", "max-margin"])
+def test_models_do_not_depend_on_threads_or_directory(name, small, tmp_path):
+    overrides = [*SETTINGS[name], "trainer.passes=2", "refit=true"]
+    if name != "perceptron":
+        overrides.append("trainer.C=[0.01, 0.02, 0.05]")
+    models = []
+    for jobs in (1, 2):
+        train_small(small, tmp_path / f"r{jobs}", *overrides, jobs=jobs)
+        models.append((tmp_path / f"r{jobs}" / "model.mtparse").read_bytes())
+    assert models[0] == models[1]
+
+
+def test_the_test_file_is_never_seen_by_training(small, tmp_path):
+    models = []
+    for name in ("a", "b"):
+        folder = tmp_path / name
+        folder.mkdir()
+        for part in ("train.conll", "valid.conll", "run.yaml"):
+            (folder / part).write_bytes((small / part).read_bytes())
+        text = (small / "test.conll").read_text(encoding="utf-8")
+        if name == "b":
+            rows = [line.split("\t") for line in text.splitlines()]
+            changed = [[*r[:6], "0", *r[7:]] if len(r) == 10 else r for r in rows]
+            text = "\n".join("\t".join(r) for r in changed) + "\n"
+        (folder / "test.conll").write_text(text, encoding="utf-8")
+        train_small(folder, folder / "out", "trainer.passes=2")
+        models.append((folder / "out" / "model.mtparse").read_bytes())
+    assert models[0] == models[1]
+
+
+def test_refit_trains_on_all_with_the_chosen_settings(small, tmp_path):
+    first = train_small(small, tmp_path / "a", "trainer.C=[0.02, 0.1]")
+    again = train_small(small, tmp_path / "b", "trainer.C=[0.02, 0.1]", "refit=true")
+    assert (first["C"], first["passes"], first["decoder"]) == (again["C"], again["passes"], again["decoder"])
+    assert again["features"] > first["features"]
+    refit = [r for r in log_of(tmp_path / "b") if r.get("refit") and "pass" in r]
+    assert [r["pass"] for r in refit] == list(range(1, again["passes"] + 1))
+    whole = tmp_path / "whole.conll"
+    whole.write_bytes((small / "train.conll").read_bytes() + (small / "valid.conll").read_bytes())
+    (tmp_path / "whole.yaml").write_text(
+        f"data: {{train: whole.conll, valid: null}}\n"
+        f"trainer: {{name: log-linear, C: {again['C']}, passes: {again['passes']}}}\n"
+        "features: {set: mcdonald}\n"
+    )
+    train(load_config(tmp_path / "whole.yaml"), os.fspath(tmp_path / "c"), jobs=1)
+    a, b = Parser.load(tmp_path / "b").model, Parser.load(tmp_path / "c").model
+    np.testing.assert_array_equal(a.weights, b.weights)
+    np.testing.assert_array_equal(a.keys, b.keys)
+
+
+def test_patience_stops_early(small, tmp_path):
+    train_small(small, tmp_path / "r", "trainer.passes=60", "trainer.patience=2", "trainer.C=1")
+    assert "trainer.patience" in log_of(tmp_path / "r")[-1]["reason"]
+
+
+def test_a_used_directory_is_refused(small, tmp_path):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "precious").write_text("x")
+    with pytest.raises(MtparseError, match="exists and is not empty; name another directory with --out"):
+        train_small(small, tmp_path / "r")
+    assert os.listdir(tmp_path / "r") == ["precious"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: "", "train.conll is empty"),
+        (lambda t: "\n\n", "the file holds no sentence"),
+        (lambda t: "1\ta\t_\tX\tX\t_\t_\t_\t_\t_\n", "train.conll:1: .*HEAD missing"),
+        (lambda t: t + "1\ta\t_\tX\tX\t_\t2\t_\t_\t_\n2\tb\t_\tX\tX\t_\t1\t_\t_\t_\n", "cycle"),
+    ],
+)
+def test_training_data_without_trees_is_refused(change, message, small, tmp_path):
+    for part in ("train.conll", "valid.conll", "test.conll", "run.yaml"):
+        (tmp_path / part).write_bytes((small / part).read_bytes())
+    text = change((small / "train.conll").read_text(encoding="utf-8"))
+    (tmp_path / "train.conll").write_text(text, encoding="utf-8")
+    with pytest.raises(MtparseError, match=message):
+        train_small(tmp_path, tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_root_settings(small, tmp_path):
+    with pytest.raises(ConllError, match=r"several roots \(words [\d, ]+\); set root: multi or auto"):
+        train_small(small, tmp_path / "a", "root=single")
+    assert train_small(small, tmp_path / "b", "root=multi", "trainer.passes=1")["root"] == "multi"
+    text = first_sentences(small / "train.conll", 30)
+    single = [s for s in text.split("\n\n") if s and sum(r.split("\t")[6] == "0" for r in s.split("\n")) == 1]
+    for part in ("valid.conll", "test.conll", "run.yaml"):
+        (tmp_path / part).write_bytes((small / part).read_bytes())
+    (tmp_path / "train.conll").write_text("\n\n".join(single) + "\n\n", encoding="utf-8")
+    assert train_small(tmp_path, tmp_path / "c", "trainer.passes=1")["root"] == "single"
+    assert train_small(tmp_path, tmp_path / "d", "trainer.passes=1", "root=single")["root"] == "single"

@@ -1,0 +1,136 @@
+"""The model file: what is saved is loaded, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+from mtparse.errors import ModelError
+from mtparse.features.index import FeatureIndex, form_counts
+from mtparse.features.kernels import KNOWN_WITHOUT_FORM
+from mtparse.model import MODEL_NAME, Model, load_model, save_model, without_zeros
+
+pytestmark = pytest.mark.nojit
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model(
+        templates=["Hp Mp", "Hw Mw"],
+        keys=np.array([2**40, 2**63 + 32, 7 * 2**50], np.uint64),
+        masks=np.array([0b11, 0b1000, KNOWN_WITHOUT_FORM], np.uint16),
+        weights=np.array([0.5, -1.25, 3e-300]),
+        root="single",
+        decoder="mst",
+        info={"C": 0.1, "name": "türkçe"},
+    )
+
+
+def test_what_is_saved_is_loaded(model, tmp_path):
+    save_model(model, tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    for name in ("templates", "root", "decoder", "info"):
+        assert getattr(loaded, name) == getattr(model, name)
+    for name in ("keys", "masks", "weights"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
+        assert getattr(loaded, name).dtype == getattr(model, name).dtype
+
+
+def test_the_same_model_gives_the_same_bytes(model, tmp_path):
+    save_model(model, tmp_path / "a")
+    save_model(load_model(tmp_path / "a"), tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_run_directory_stands_for_its_model(model, tmp_path):
+    save_model(model, tmp_path / MODEL_NAME)
+    assert load_model(tmp_path).root == "single"
+
+
+def test_a_directory_without_a_model(tmp_path):
+    with pytest.raises(ModelError, match=f"no {MODEL_NAME} in this directory"):
+        load_model(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"1\tHello\t_", b"MTPARSE", b"PK\3\4" + b"0" * 100])
+def test_other_files_are_no_models(content, tmp_path):
+    (tmp_path / "m").write_bytes(content)
+    with pytest.raises(ModelError, match="not a model file of mtparse"):
+        load_model(tmp_path / "m")
+
+
+def test_another_version_is_named(model, tmp_path):
+    save_model(model, tmp_path / "m")
+    data = bytearray((tmp_path / "m").read_bytes())
+    data[8:12] = struct.pack("<I", 99)
+    (tmp_path / "m").write_bytes(data)
+    with pytest.raises(ModelError, match="format version 99, this mtparse reads version 1"):
+        load_model(tmp_path / "m")
+
+
+def test_any_flipped_byte_or_cut_is_noticed(model, tmp_path):
+    save_model(model, tmp_path / "m")
+    data = (tmp_path / "m").read_bytes()
+    for place in range(0, len(data), 3):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x10
+        (tmp_path / "d").write_bytes(damaged)
+        with pytest.raises(ModelError):
+            load_model(tmp_path / "d")
+        (tmp_path / "d").write_bytes(data[:place])
+        with pytest.raises(ModelError):
+            load_model(tmp_path / "d")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"root": "both"},
+        {"decoder": "greedy"},
+        {"arrays": []},
+        {"arrays": [{"name": "keys", "type": "|O", "shape": [1], "offset": 0}]},
+        {"arrays": [{"name": "keys", "type": "<u8", "shape": [10**9], "offset": 0}]},
+        {"info": 3},
+    ],
+)
+def test_contents_that_make_no_sense(change, model, tmp_path):
+    import hashlib
+
+    save_model(model, tmp_path / "m")
+    data = (tmp_path / "m").read_bytes()
+    length = struct.unpack_from("<Q", data, 12)[0]
+    header = json.loads(data[20 : 20 + length]) | change
+    text = json.dumps(header).encode()
+    data = data[:12] + struct.pack("<Q", len(text)) + text + data[20 + length : -32]
+    (tmp_path / "m").write_bytes(data + hashlib.sha256(data).digest())
+    with pytest.raises(ModelError, match="make no sense"):
+        load_model(tmp_path / "m")
+
+
+def test_leaving_out_zeros_changes_no_score():
+    from test_features import TEMPLATES, made_up
+
+    sentences, heads = made_up(20, 12)
+    others, _ = made_up(21)
+    index = FeatureIndex.build(sentences, heads, TEMPLATES)
+    random = np.random.default_rng(0)
+    weights = random.normal(size=len(index)) * (random.random(len(index)) < 0.2)
+    masks, left = without_zeros(index.masks, weights, form_counts(index.masks), KNOWN_WITHOUT_FORM)
+    smaller = FeatureIndex(index.templates, index.keys, masks)
+
+    assert len(left) == len(smaller) < len(index)
+    from mtparse.features.kernels import hash_words, sentence_scores
+
+    for one, w in ((index, weights), (smaller, left)):
+        table, encoded = one.encode(others)
+        found = [
+            sentence_scores(one.program, one.table, hash_words(one.program, table, t), w) for t in encoded
+        ]
+        if one is index:
+            expected = found
+    for a, b in zip(expected, found, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+        assert np.abs(a).max() > 0

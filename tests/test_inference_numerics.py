@@ -24,6 +24,7 @@ from mtparse.inference.matrix_tree import (
     matrix_tree_log_partition,
     matrix_tree_marginals,
 )
+from mtparse.inference.scaling import relative_root
 
 SCALES = [1, 10, 100, 300, 1000, 10000]
 
@@ -165,6 +166,32 @@ def test_matrix_tree_hands_over_single_root(depth):
 
 
 @pytest.mark.nojit
+def test_matrix_tree_hands_over_rather_than_be_slightly_wrong():
+    """A forbidden arc that, raised to the floor, would take a small share from a barely better tree."""
+    scores = np.full((5, 5), -np.inf)
+    for one, two in ((1, 2), (3, 4)):
+        scores[one, two] = scores[two, one] = 0.0
+    scores[2, 3] = scores[3, 2] = 15.0 - FLOOR_SINGLE
+    scores[0] = 0.0
+    _, good = matrix_tree_marginals(scores, True, np.empty_like(scores))
+    assert not good
+    log_z, marginals, _, _ = enumerate_family(scores, False, True)
+    assert_accurate(TreeFamily("nonprojective", "single"), scores, log_z, marginals)
+
+
+@pytest.mark.nojit
+def test_relative_root_scores_are_rounded_once():
+    """Two differences of large numbers, and no more error than the result's own rounding."""
+    rng = np.random.default_rng(30)
+    for _ in range(50):
+        score, peak = rng.normal(size=2) * 1e4
+        root_peak = score - peak + rng.normal() * 10
+        exact = Fraction(score) - Fraction(peak) - Fraction(root_peak)
+        assert abs(Fraction(relative_root(score, peak, root_peak)) - exact) <= abs(exact) * Fraction(1, 2**51)
+    assert relative_root(-np.inf, 3.0, 2.0) == -np.inf
+
+
+@pytest.mark.nojit
 def test_matrix_tree_keeps_harmless_raised_arcs():
     """Arcs that no probable tree needs do not send the sentence to the slow path."""
     rng = np.random.default_rng(9)
@@ -184,10 +211,12 @@ def test_matrix_tree_keeps_harmless_raised_arcs():
 @pytest.mark.nojit
 def test_raised_arc_keeps_its_true_marginal():
     """A raised arc reports the tiny probability it has, not that of the floor."""
-    scores = np.zeros((3, 3))
+    scores = np.zeros((4, 4))
     scores[2, 1] = -FLOOR_SINGLE - 50
+    share = enumerate_family(np.zeros((4, 4)), False, True)[1][2, 1]
+    expected = share / (1 - share) * math.exp(-FLOOR_SINGLE - 50)
     marginals = TreeFamily("nonprojective", "single").marginals(scores)
-    assert marginals[2, 1] == pytest.approx(math.exp(-FLOOR_SINGLE - 50), rel=1e-10)
+    assert marginals[2, 1] == pytest.approx(expected, rel=1e-10, abs=0)
 
 
 @pytest.mark.nojit
@@ -285,7 +314,8 @@ def test_extended_operations_against_fractions():
 @pytest.mark.nojit
 def test_extended_to_float():
     """Down to the smallest floats, then zero."""
-    assert extended.to_float(extended.exponential(-300.0)) == pytest.approx(math.exp(-300.0), rel=1e-14)
+    for x in (-50.0, -300.0, -500.0):
+        assert extended.to_float(extended.exponential(x)) == pytest.approx(math.exp(x), rel=1e-14, abs=0)
     assert extended.to_float(extended.exponential(-2000.0)) == 0.0
     assert extended.to_float(extended.ZERO) == 0.0
     assert extended.logarithm(extended.ZERO) == -math.inf

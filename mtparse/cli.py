@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import click
 
-from mtparse.errors import MtparseError
+from mtparse.errors import ConfigError, MtparseError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -31,8 +31,8 @@ jobs_option = click.option(
 class Group(click.Group):
     """A group whose commands end in one line on stderr and an exit status, never in a traceback.
 
-    The status is 1 for faults of the data or the system, 2 for usage, 130 for an interrupt and 141
-    when the reader of standard output went away.
+    The status is 1 for faults of the data or the system, 2 for usage and config, 130 for an interrupt
+    and 141 when the reader of standard output went away.
     """
 
     def invoke(self, ctx: click.Context):
@@ -48,6 +48,8 @@ class Group(click.Group):
             status = 141
         except OSError as error:
             status = _fail(_describe(error))
+        except ConfigError as error:
+            status = _fail(str(error), 2)
         except (MtparseError, UnicodeError) as error:
             status = _fail(str(error))
         else:

@@ -8,6 +8,33 @@ meaning here.
 
 from __future__ import annotations
 
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+
 from numba import njit
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+
+def drop_stale_kernels(package: Path) -> None:
+    """Delete the cached kernels of a package when any of its sources changed since the last call.
+
+    numba looks at the file of a kernel only, not at those of the kernels it calls: after a change of one
+    file (``git pull`` into an editable installation) callers in other files would go on with the old code.
+    """
+    digest = hashlib.sha256()
+    for source in sorted(package.rglob("*.py")):
+        state = source.stat()
+        digest.update(f"{source.relative_to(package)} {state.st_mtime_ns} {state.st_size}\n".encode())
+    stamp = package / "__pycache__" / "kernels.stamp"
+    with suppress(OSError):
+        if stamp.exists() and stamp.read_text() == digest.hexdigest():
+            return
+        for cached in package.rglob("*.nbi"):
+            cached.unlink(missing_ok=True)
+        stamp.parent.mkdir(exist_ok=True)
+        stamp.write_text(digest.hexdigest())
+
+
+drop_stale_kernels(Path(__file__).parent)

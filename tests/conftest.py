@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "data" / "demo"
-
-# Hashes wrap around; numpy says so for every product when the kernels are not compiled.
-warnings.filterwarnings("ignore", "overflow encountered in scalar", RuntimeWarning)
 
 
 def first_sentences(path: Path, count: int) -> str:

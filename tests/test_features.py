@@ -22,7 +22,8 @@ pytestmark = pytest.mark.nojit
 
 TEMPLATES = [
     "", "Hw", "Mw", "Hp Mp", "Hw Mw", "Hw Hp Mw Mp", "Hp Hp+1 Mp-1 Mp", "Hl Ml", "Hc Mc", "Hf Mp",
-    "Hp Bp Mp", "Bc Mc", "Hc Bc# Mc", "Ha Ma", "Ha Mp", "Ma Hp", "Ha Ma Hp Mp", "Hx Mx", "Hs2 Ms2", "Hp-2 Mp+3",
+    "Hp Bp Mp", "Bc Mc", "Hc Bc# Mc", "Ha Ma", "Ha Mp", "Ma Hp", "Ha Ma Hp Mp", "Hx Mx", "Hs2 Ms2",
+    "Hp-2 Mp+3",
 ]  # fmt: skip
 
 

@@ -70,7 +70,7 @@ def test_gold_heads_play_no_part(parser, small):
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads_do_not_matter(parser, small, threads):
-    gold = list(read_conll(small / "train.conll")) * 4
+    gold = list(read_conll(small / "train.conll")) * 3
     assert [s.heads for s in parser.parse(gold, threads=threads)] == [s.heads for s in parser.parse(gold)]
 
 
@@ -84,7 +84,7 @@ def test_parsing_is_lazy(parser, small):
                 yield sentence
 
     stream = parser.parse(endless(), threads=2)
-    assert len([next(stream) for _ in range(40)]) == 40
+    assert len([next(stream) for _ in range(20)]) == 20
     assert len(taken) < 1000
 
 

@@ -22,7 +22,7 @@ The sets follow McDonald, Crammer, Pereira (2005), table 1, and MSTParser's exte
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mtparse.errors import ConfigError
 
@@ -93,6 +93,11 @@ class Template:
         """Whether the bare form can tell two heads of one modifier apart."""
         return any(a.word != "M" for a in self.atoms)
 
+    def with_attribute(self, old: str, new: str) -> Template:
+        """The template that reads attribute ``new`` wherever this one reads ``old``."""
+        atoms = {replace(a, attribute=new) if a.attribute == old else a for a in self.atoms}
+        return Template(tuple(sorted(atoms)))
+
     def part(self, word: str) -> tuple[Atom, ...]:
         """The single-valued atoms of one word, H or M, offsets included."""
         return tuple(a for a in self.atoms if a.word == word and a.attribute != MULTIVALUED)
@@ -152,7 +157,8 @@ def resolve(names: list[str], present: set[str]) -> list[Template]:
         Templates in the text form.
     present
         Attributes that the treebank has. ``l`` is absent where every lemma is ``_``, ``f`` and ``a``
-        where all FEATS are, ``c`` where coarse and fine tags never differ.
+        where all FEATS are, and their templates are left out; ``c`` is absent where coarse and fine tags
+        never differ, and ``p`` stands in for it.
 
     Returns
     -------
@@ -163,6 +169,8 @@ def resolve(names: list[str], present: set[str]) -> list[Template]:
     seen: dict[Template, None] = {}
     for text in names:
         template = Template.parse(text)
+        if "c" not in present:
+            template = template.with_attribute("c", "p")
         if template.uses <= present:
             seen.setdefault(template)
     return sorted(seen, key=lambda t: len(t.atoms))

@@ -114,6 +114,8 @@ def evaluate_command(
         write(evaluation.format_sentences(rows))
     scores = sum(rows, evaluation.Scores())
     write(json.dumps(scores.as_dict()) if as_json else evaluation.format_report(scores))
+    if scores.words and not scores.labelled:
+        warn("SYSTEM has no labels (DEPREL is _ throughout): only the unlabeled score says something")
     if not scores.scored:
         hint = "; with --all-tokens punctuation counts too" if scores.words else ", the files are empty"
         warn(f"nothing was scored{hint}")

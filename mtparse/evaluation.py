@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
 from typing import NoReturn
@@ -43,6 +43,8 @@ class Scores:
         All sentences.
     complete : int
         Sentences in which no scored token has a wrong HEAD; one without scored tokens is among them.
+    labelled : int
+        Tokens to which the system gave a DEPREL other than ``_``.
     """
 
     correct_heads: int = 0
@@ -52,6 +54,7 @@ class Scores:
     words: int = 0
     sentences: int = 0
     complete: int = 0
+    labelled: int = field(default=0, compare=False)
 
     def __add__(self, other: Scores) -> Scores:
         if not isinstance(other, Scores):
@@ -197,7 +200,8 @@ def _score(gold: Sentence, system: Sentence, punctuation: bool) -> Scores:
         heads += right == guess
         labels += label == guessed
         both += right == guess and label == guessed
-    return Scores(heads, labels, both, scored, len(gold), 1, int(heads == scored))
+    labelled = len(system) - system.deprels.count("_")
+    return Scores(heads, labels, both, scored, len(gold), 1, int(heads == scored), labelled)
 
 
 def _fail_difference(gold: Sentence, system: Sentence) -> NoReturn:

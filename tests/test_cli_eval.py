@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import click
 import pytest
@@ -209,3 +210,13 @@ class TestProcess:
             running.send_signal(signal.SIGINT)
             _, errors = running.communicate(timeout=60)
         assert (running.returncode, errors) == (130, b"mtparse: error: interrupted\n")
+
+
+def test_a_system_without_labels_is_pointed_out():
+    Path("blind").write_text(
+        GOLD.replace("\ts\t", "\t_\t").replace("\tr\t", "\t_\t").replace("\tp\t", "\t_\t")
+    )
+    result = run("eval", "gold", "blind")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("mtparse: warning: SYSTEM has no labels (DEPREL is _ throughout)")
+    assert "100.00" in result.stdout

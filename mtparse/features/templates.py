@@ -130,6 +130,14 @@ def _tag_templates(tag: str) -> list[str]:
     ]  # fmt: skip
 
 
+def _light(x: str) -> list[str]:
+    """The templates with attribute ``x`` for a word that are worth their cost, with coarse tags.
+
+    Those that join a word with both tags, or both words with a tag, add parameters and no accuracy.
+    """
+    return [f"H{x}", f"M{x}", f"H{x} Hc", f"M{x} Mc", f"H{x} Mc", f"Hc M{x}", f"H{x} M{x}"]
+
+
 def _with_tags(x: str) -> list[str]:
     return _word_templates(x, "p") + _word_templates(x, "c")
 
@@ -141,10 +149,14 @@ MCDONALD = [
     "Ha Ma", "Ha Ma Hp Mp", "Ha Ma Hc Mc",
 ]  # fmt: skip
 
-FEATURE_SETS: dict[str, list[str]] = {
-    "mcdonald": MCDONALD,
-    "default": [*MCDONALD, *_with_tags("s1"), *_with_tags("s2"), *_with_tags("s3")],
-}
+DEFAULT = [
+    "",
+    *_tag_templates("p"), *_tag_templates("c"),
+    *_light("w"), *_light("l"), *_light("f"), *_light("s3"),
+    "Ha Ma", "Ha Ma Hc Mc",
+]  # fmt: skip
+
+FEATURE_SETS: dict[str, list[str]] = {"default": DEFAULT, "mcdonald": MCDONALD}
 """Named sets; a new one is one entry, a new template one string."""
 
 

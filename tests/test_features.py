@@ -182,9 +182,17 @@ def test_any_treebank_gives_the_plain_columns(seed):
 def test_templates_are_left_out_where_the_treebank_lacks_the_attribute():
     sentences = [[row(1, "a", fine="N"), row(2, "b", fine="_")]]
     present = present_attributes(sentences)
-    assert present == {"w", "p", "x", "y", "s1", "s2", "s3"}
+    assert present == {"w", "p", "x", "s1", "s2", "s3", "e1", "e2"}
     kept = {str(t) for t in resolve(["Hw Mw", "Hl", "Hc Mc", "Hf", "Ha Ma", "Hp Mp", "Mp Hp"], present)}
     assert kept == {"Hw Mw", "Hp Mp"}
+
+
+def test_endings_stand_in_for_missing_morphology():
+    assert {"e1", "e2", "s1"} <= present_attributes([[row(1, "abc")]])
+    for columns in ({"feats": "A=1"}, {"lemma": "ab"}):
+        present = present_attributes([[row(1, "abc", **columns)]])
+        assert not {"e1", "e2"} & present
+        assert {"s1", "s2", "s3"} <= present
 
 
 def test_template_text_round_trip():

@@ -39,7 +39,7 @@ def present_attributes(sentences: Iterable[Sequence[Sequence[str]]]) -> set[str]
                 present.add("c")
             if row[5] != "_":
                 present |= {"f", MULTIVALUED}
-    return present
+    return present - {"e1", "e2"} if present & {"f", "l"} else present
 
 
 class FeatureIndex:

@@ -44,10 +44,11 @@ def attributes(form: str, lemma: str, coarse: str, fine: str, feats: str) -> lis
     else:
         l = lemma  # noqa: E741
     if number:
-        x = y = s1 = s2 = s3 = w
+        x = s1 = s2 = s3 = w
     else:
-        x, y, s1, s2, s3 = form[:5], form[:3], form[-1:], form[-2:], form[-3:]
-    return [w, coarse if fine == "_" else fine, coarse, l, None if feats == "_" else feats, x, y, s1, s2, s3]
+        x, s1, s2, s3 = form[:5], form[-1:], form[-2:], form[-3:]
+    p, f = coarse if fine == "_" else fine, None if feats == "_" else feats
+    return [w, p, coarse, l, f, x, s1, s2, s3, s1, s2]
 
 
 class Lexicon:

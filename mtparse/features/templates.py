@@ -10,8 +10,9 @@ for H and M, an optional offset into the sentence::
     Ha Ma                fires for each pair of FEATS attributes of the two words
 
 Attributes: ``w`` form (numbers folded), ``p`` fine tag, ``c`` coarse tag, ``l`` lemma, ``f`` the whole
-FEATS value, ``a`` one FEATS attribute at a time, ``x`` the first five letters, ``y`` the first three,
-``s1 s2 s3`` the last one, two, three letters. A template fires where all its attributes exist. Every
+FEATS value, ``a`` one FEATS attribute at a time, ``x`` the first five letters, ``s1 s2 s3`` the last one,
+two, three letters, ``e1 e2`` the last one and two letters where the treebank has neither FEATS nor lemmas:
+endings then are all there is of morphology. A template fires where all its attributes exist. Every
 template is emitted twice: bare, and conjoined with the arc's direction and binned distance; templates
 that do not look at the head are emitted conjoined only (bare, they fire on all arcs into a word alike,
 and no trainer can give them a weight other than zero).
@@ -26,7 +27,7 @@ from dataclasses import dataclass, replace
 
 from mtparse.errors import ConfigError
 
-ATTRIBUTES = ("w", "p", "c", "l", "f", "x", "y", "s1", "s2", "s3")
+ATTRIBUTES = ("w", "p", "c", "l", "f", "x", "s1", "s2", "s3", "e1", "e2")
 """Single-valued attributes, in the order of the columns of a lexicon's table."""
 
 MULTIVALUED = "a"
@@ -152,8 +153,10 @@ MCDONALD = [
 DEFAULT = [
     "",
     *_tag_templates("p"), *_tag_templates("c"),
-    *_light("w"), *_light("l"), *_light("f"), *_light("s3"),
+    *_light("w"), *_light("l"), *_light("f"), *_light("s3"), *_light("e1"), *_light("e2"),
     "Ha Ma", "Ha Ma Hc Mc",
+    "Hc Hc+2 Mc", "Hc-2 Hc Mc", "Hc Mc Mc+2", "Hc Mc-2 Mc",
+    "He1 Me1 Me1+1", "He1 He1+1 Me1", "Hc Me1 Me1+1", "Hc Me1-1 Mc", "Hc He1+1 Mc", "He1-1 Hc Mc",
 ]  # fmt: skip
 
 FEATURE_SETS: dict[str, list[str]] = {"default": DEFAULT, "mcdonald": MCDONALD}
@@ -169,8 +172,8 @@ def resolve(names: list[str], present: set[str]) -> list[Template]:
         Templates in the text form.
     present
         Attributes that the treebank has. ``l`` is absent where every lemma is ``_``, ``f`` and ``a``
-        where all FEATS are, and their templates are left out; ``c`` is absent where coarse and fine tags
-        never differ, and ``p`` stands in for it.
+        where all FEATS are, ``e1`` and ``e2`` where it has either, and their templates are left out; ``c``
+        is absent where coarse and fine tags never differ, and ``p`` stands in for it.
 
     Returns
     -------

@@ -169,7 +169,7 @@ def test_byte_order_mark_and_empty_sections(tmp_path):
         ("name: a/b", 'name = "a/b": must be text that can name a folder'),
         ("name: ..", 'name = "..": must be text that can name a folder'),
         ('name: "a\\nb"', 'name = "a\\nb": must be text that can name a folder'),
-        ("features: {set: mine}", 'features.set = "mine": must be one of mcdonald, default'),
+        ("features: {set: mine}", 'features.set = "mine": must be one of default, mcdonald'),
         ("features: {from: some}", 'features.from = "some": must be one of gold, all'),
         ("features: {min_count: 0}", "features.min_count = 0: must be a whole number from 1"),
         ("features: {merge: 1}", "features.merge = 1: must be true or false"),

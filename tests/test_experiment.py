@@ -160,12 +160,16 @@ def test_the_test_file_is_never_seen_by_training(small, tmp_path):
 
 @nojit
 def test_refit_trains_on_all_with_the_chosen_settings(small, tmp_path):
-    first = train_small(small, tmp_path / "a", "trainer.C=[0.02, 0.1]", "trainer.passes=2")
-    again = train_small(small, tmp_path / "b", "trainer.C=[0.02, 0.1]", "trainer.passes=2", "refit=true")
+    first = train_small(
+        small, tmp_path / "a", "trainer.C=[0.02, 0.1]", "trainer.passes=2", "trainer.patience=1"
+    )
+    again = train_small(
+        small, tmp_path / "b", "trainer.C=[0.02, 0.1]", "trainer.passes=2", "trainer.patience=1", "refit=true"
+    )
     assert (first["C"], first["passes"], first["decoder"]) == (again["C"], again["passes"], again["decoder"])
     assert again["features"] > first["features"]
     refit = [r for r in log_of(tmp_path / "b") if r.get("refit") and "pass" in r]
-    assert [r["pass"] for r in refit] == list(range(1, again["passes"] + 1))
+    assert [r["pass"] for r in refit] == list(range(1, again["passes"] + 1)) == [1, 2]
     whole = tmp_path / "whole.conll"
     whole.write_bytes((small / "train.conll").read_bytes() + (small / "valid.conll").read_bytes())
     (tmp_path / "whole.yaml").write_text(

@@ -135,7 +135,7 @@ def run_trainer(
                     latest_best = record.number
         line["seconds"] = round(time.monotonic() - began, 3)
         log(line)
-        return 0 < settings.patience <= record.number - latest_best
+        return data.valid is not None and 0 < settings.patience <= record.number - latest_best
 
     result = train(data.rows, data.columns, data.family, on_pass=on_pass, workers=workers, **options)
     log({"C": C, "passes": result.passes, "converged": result.converged, "reason": result.reason})

@@ -350,8 +350,9 @@ def format_summary(summary: dict) -> str:
     for part in ("valid", "test"):
         scores = summary.get(part)
         if scores:
+            before = " (before the refit)" if part == "valid" and summary["refit"] else ""
             lines.append(
-                f"{part}: UAS {scores['all_tokens']:.2f} % of all tokens, "
+                f"{part}{before}: UAS {scores['all_tokens']:.2f} % of all tokens, "
                 f"{scores['without_punctuation']:.2f} % without punctuation"
             )
     return "\n".join(lines)

@@ -106,6 +106,28 @@ def test_log_linear_gradient_equals_finite_differences(family, scale):
             assert (up - down) / (2 * step) == pytest.approx(direction @ gradient, rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_max_margin_subgradient_equals_finite_differences(family):
+    rows, columns, _, heads = prepared(16, projective=family.projective)
+    random = np.random.default_rng(5)
+    u = 0.3 * random.normal(size=len(columns))
+    gradient = np.zeros(len(columns))
+    for s, gold in enumerate(heads):
+        augmented = scores_of(rows, s, u) + 1.0
+        augmented[gold[1:], np.arange(1, len(gold))] -= 1.0
+        (best,) = enumerated(augmented, family.projective, family.single)[1]
+        for a, (h, m) in enumerate(arcs(len(gold) - 1), rows.first_arc[s]):
+            gradient[rows.indices[rows.starts[a] : rows.starts[a + 1]]] += int(best[m] == h) - int(
+                gold[m] == h
+            )
+    with Workers() as workers:
+        for _ in range(5):
+            direction = random.normal(size=len(u))
+            up = max_margin_loss(rows, family, u + 1e-7 * direction, workers)
+            down = max_margin_loss(rows, family, u - 1e-7 * direction, workers)
+            assert (up - down) / 2e-7 == pytest.approx(direction @ gradient, rel=1e-5, abs=1e-5)
+
+
 def test_a_sentence_listed_twice_equals_weight_two():
     sentences, heads = made_up(3, 4, 6)
     index = FeatureIndex.build(sentences, heads, TEMPLATES)
@@ -216,10 +238,10 @@ def test_max_margin_gap_closes_around_recomputed_values(family, step):
 def test_max_margin_weights_are_those_of_its_marginals():
     rows, columns, _, heads = prepared(8)
     family, C = Family(False, True), 0.5
-    _, _, result = collect(train_max_margin, rows, columns, family, C=C, passes=1, step="paper")
+    passes, _, result = collect(train_max_margin, rows, columns, family, C=C, passes=1, step="paper")
     # the first pass by hand, one sentence after the other
     u = np.zeros(len(columns))
-    thetas = []
+    thetas, errors = [], 0.0
 
     def add(s, gold, delta):
         for a, (h, m) in enumerate(arcs(len(gold) - 1), rows.first_arc[s]):
@@ -242,7 +264,10 @@ def test_max_margin_weights_are_those_of_its_marginals():
         loss = 1.0 - gold_matrix(gold)
         after = thetas[s] + (1.0 / C) * C * (loss + scores_of(rows, s, u))
         add(s, gold, marginals(thetas[s]) - marginals(after))
+        errors += (loss * marginals(after))[:, 1:].sum()
     np.testing.assert_allclose(result.u, u, atol=1e3 * SKIP)
+    dual = C * errors - 0.5 * squared_norm(columns, u)
+    assert passes[0].dual == pytest.approx(dual, abs=1e-5)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

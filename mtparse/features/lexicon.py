@@ -44,9 +44,10 @@ def attributes(form: str, lemma: str, coarse: str, fine: str, feats: str) -> lis
     else:
         l = lemma  # noqa: E741
     if number:
-        x = s1 = s2 = s3 = w
+        x, s1, s2, s3 = None, w, w, w
     else:
-        x, s1, s2, s3 = form[:5], form[-1:], form[-2:], form[-3:]
+        x = form[:5] if len(form) > 5 else None
+        s1, s2, s3 = form[-1:], form[-2:], form[-3:]
     p, f = coarse if fine == "_" else fine, None if feats == "_" else feats
     return [w, p, coarse, l, f, x, s1, s2, s3, s1, s2]
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from mtparse._jit import kernel
 from mtparse.features.index import FeatureIndex
-from mtparse.features.kernels import hash_words, sentence_scores
+from mtparse.features.kernels import sentence_scores
 from mtparse.features.templates import Template
+from mtparse.features.words import hash_words
 from mtparse.inference.kernels import best_tree_kernel
 from mtparse.model import Model, load_model
 from mtparse.sentence import Sentence

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from mtparse.errors import ConfigError
 from mtparse.features.index import FeatureIndex, present_attributes
-from mtparse.features.kernels import arc_number, count_bits, hash_words, sentence_rows
+from mtparse.features.kernels import arc_number, count_bits, sentence_rows
 from mtparse.features.lexicon import Lexicon, attributes
 from mtparse.features.templates import FEATURE_SETS, Template, resolve
+from mtparse.features.words import hash_words
 from mtparse.training.data import extract_training, extract_validation
 from mtparse.workers import Workers
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 
 import numpy as np
 import pytest
+from test_features import TEMPLATES, made_up
 
 from mtparse.errors import ModelError
 from mtparse.features.index import FeatureIndex, form_counts
-from mtparse.features.kernels import KNOWN_WITHOUT_FORM
+from mtparse.features.kernels import KNOWN_WITHOUT_FORM, sentence_scores
+from mtparse.features.words import hash_words
 from mtparse.model import MODEL_NAME, Model, load_model, save_model, without_zeros
 
 pytestmark = pytest.mark.nojit
@@ -97,8 +100,6 @@ def test_any_flipped_byte_or_cut_is_noticed(model, tmp_path):
     ],
 )
 def test_contents_that_make_no_sense(change, model, tmp_path):
-    import hashlib
-
     save_model(model, tmp_path / "m")
     data = (tmp_path / "m").read_bytes()
     length = struct.unpack_from("<Q", data, 12)[0]
@@ -111,8 +112,6 @@ def test_contents_that_make_no_sense(change, model, tmp_path):
 
 
 def test_leaving_out_zeros_changes_no_score():
-    from test_features import TEMPLATES, made_up
-
     sentences, heads = made_up(20, 12)
     others, _ = made_up(21)
     index = FeatureIndex.build(sentences, heads, TEMPLATES)
@@ -122,8 +121,6 @@ def test_leaving_out_zeros_changes_no_score():
     smaller = FeatureIndex(index.templates, index.keys, masks)
 
     assert len(left) == len(smaller) < len(index)
-    from mtparse.features.kernels import hash_words, sentence_scores
-
     for one, w in ((index, weights), (smaller, left)):
         table, encoded = one.encode(others)
         found = [

@@ -13,11 +13,11 @@ from mtparse.features.kernels import (
     Index,
     event_keys,
     fill,
-    hash_words,
 )
 from mtparse.features.lexicon import MAX_TYPES, Lexicon, TypeTable
 from mtparse.features.program import compile_templates
 from mtparse.features.templates import ATTRIBUTES, MULTIVALUED, Template, resolve
+from mtparse.features.words import hash_words
 
 _EVENTS_A_CHUNK = 1 << 24
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mtparse._jit import kernel
-from mtparse.features.lexicon import OUTSIDE, TypeTable
 from mtparse.features.program import BETWEEN, DISTANCE_BINS, MULTI, PAIR, Program
+from mtparse.features.words import Words, mix
 
 BIN_BITS = 5
 BINS = 1 + 2 * len(DISTANCE_BINS)
@@ -31,33 +31,12 @@ MAX_COUNT = 3
 
 _DIRECTION_BINS = len(DISTANCE_BINS)
 _CLEAR = np.uint64(2**64 - 2**BIN_BITS)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
-_SEED_HEAD = np.uint64(0x9E3779B97F4A7C15)
-_SEED_MODIFIER = np.uint64(0xC2B2AE3D27D4EB4F)
-_SEED_BETWEEN = np.uint64(0x165667B19E3779F9)
 _SEED_COUNT = np.uint64(0x27D4EB2F165667C5)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
-_S30, _S27, _S31, _S32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+_S32 = np.uint64(32)
 _NO_BARE = np.uint64(NO_BARE)
 _FIRST = np.uint64(2**32 - 1)
-
-
-class Words(NamedTuple):
-    """The words of one sentence, hashed."""
-
-    head_parts: np.ndarray
-    """uint64 (n+1, Q): hash of each part with the word as head; 0 where an attribute is absent."""
-    modifier_parts: np.ndarray
-    between: np.ndarray
-    """uint64 (n+1, number of between attributes)"""
-    representative: np.ndarray
-    """int64 (n+1, number of between attributes): the first word with the same value."""
-    multi_start: np.ndarray
-    """int64 (n+2,): FEATS attributes of word i are multi_start[i]:multi_start[i+1] in the next two."""
-    multi_head: np.ndarray
-    multi_modifier: np.ndarray
 
 
 class Index(NamedTuple):
@@ -73,59 +52,6 @@ class Index(NamedTuple):
 def arc_number(head, modifier, n):
     """Place of an arc in the sentence's rows."""
     return (modifier - 1) * n + (modifier - 1 - head if head < modifier else head - 1)
-
-
-@kernel
-def mix(x):
-    """A bijective scramble of 64 bits (the finaliser of splitmix64)."""
-    x = (x ^ (x >> _S30)) * _MIX_1
-    x = (x ^ (x >> _S27)) * _MIX_2
-    return x ^ (x >> _S31)
-
-
-@kernel
-def hash_words(program: Program, table: TypeTable, types) -> Words:
-    """Hash the parts of every word of a sentence. ``types`` as from ``Lexicon.encode``."""
-    size = types.shape[0]
-    n_parts = program.part_start.shape[0] - 1
-    heads = np.empty((size, n_parts), np.uint64)
-    modifiers = np.empty((size, n_parts), np.uint64)
-    for i in range(size):
-        for q in range(n_parts):
-            value = _ONE
-            for a in range(program.part_start[q], program.part_start[q + 1]):
-                j = i + program.part_offset[a]
-                kind = types[j] if 0 <= j < size else OUTSIDE
-                x = table.values[kind, program.part_attribute[a]]
-                if x == _ZERO:
-                    value = _ZERO
-                    break
-                value = mix(value * _MIX_2 + x)
-            heads[i, q] = _ZERO if value == _ZERO else mix(value ^ _SEED_HEAD)
-            modifiers[i, q] = _ZERO if value == _ZERO else mix(value ^ _SEED_MODIFIER)
-    n_between = program.between_attribute.shape[0]
-    between = np.empty((size, n_between), np.uint64)
-    representative = np.empty((size, n_between), np.int64)
-    for b in range(n_between):
-        for i in range(size):
-            x = table.values[types[i], program.between_attribute[b]]
-            between[i, b] = _ZERO if x == _ZERO else mix(x ^ _SEED_BETWEEN)
-            representative[i, b] = i
-            for j in range(1, i):
-                if between[j, b] == between[i, b]:
-                    representative[i, b] = j
-                    break
-    start = np.zeros(size + 1, np.int64)
-    for i in range(size):
-        start[i + 1] = start[i] + table.multi_start[types[i] + 1] - table.multi_start[types[i]]
-    multi_head = np.empty(start[size], np.uint64)
-    multi_modifier = np.empty(start[size], np.uint64)
-    for i in range(size):
-        for k in range(start[i + 1] - start[i]):
-            x = table.multi_value[table.multi_start[types[i]] + k]
-            multi_head[start[i] + k] = mix(x ^ _SEED_HEAD)
-            multi_modifier[start[i] + k] = mix(x ^ _SEED_MODIFIER)
-    return Words(heads, modifiers, between, representative, start, multi_head, multi_modifier)
 
 
 @kernel
@@ -212,17 +138,15 @@ def distance_bin(program: Program, h, m):
 
 
 @kernel
-def clear_between(words: Words, distinct, n_distinct, counts):
-    """Forget what stands in between."""
-    for b in range(n_distinct.shape[0]):
-        for k in range(n_distinct[b]):
-            counts[b, distinct[b, k]] = 0
-        n_distinct[b] = 0
-
-
-@kernel
-def add_between(words: Words, i, distinct, n_distinct, counts):
-    """Word i now stands in between."""
+def step_between(words: Words, h, m, distinct, n_distinct, counts):
+    """What stands between h and m, when the heads of m come in arc order."""
+    if abs(h - m) == 1:
+        for b in range(n_distinct.shape[0]):
+            for k in range(n_distinct[b]):
+                counts[b, distinct[b, k]] = 0
+            n_distinct[b] = 0
+        return
+    i = h + 1 if h < m else h - 1
     for b in range(n_distinct.shape[0]):
         r = words.representative[i, b]
         if counts[b, r] == 0:
@@ -256,13 +180,9 @@ def event_keys(program: Program, words: Words, heads, out):
     template = np.empty(most, np.int64)
     total = 0
     for m in range(1, n + 1):
-        clear_between(words, distinct, n_distinct, counts)
         for k in range(n):
             h = m - 1 - k if k < m else k + 1
-            if h == m + 1:
-                clear_between(words, distinct, n_distinct, counts)
-            elif k > 0:
-                add_between(words, h + 1 if h < m else h - 1, distinct, n_distinct, counts)
+            step_between(words, h, m, distinct, n_distinct, counts)
             if heads[0] == -1 and heads[m] != h:
                 continue
             found = arc_keys(program, words, h, m, distinct, n_distinct, counts, keys, template)
@@ -327,14 +247,10 @@ def modifier_rows(program: Program, index: Index, words: Words, m, scratch, ids,
     """
     keys, template, known, distinct, n_distinct, counts = scratch
     n = words.head_parts.shape[0] - 1
-    clear_between(words, distinct, n_distinct, counts)
     at = 0
     for k in range(n):
         h = m - 1 - k if k < m else k + 1
-        if h == m + 1:
-            clear_between(words, distinct, n_distinct, counts)
-        elif k > 0:
-            add_between(words, h + 1 if h < m else h - 1, distinct, n_distinct, counts)
+        step_between(words, h, m, distinct, n_distinct, counts)
         found = arc_keys(program, words, h, m, distinct, n_distinct, counts, keys, template)
         form = distance_bin(program, h, m)
         below = (1 << form) - 1

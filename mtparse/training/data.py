@@ -17,7 +17,8 @@ import numpy as np
 
 from mtparse._jit import kernel
 from mtparse.features.index import FeatureIndex
-from mtparse.features.kernels import hash_words, mix, sentence_rows
+from mtparse.features.kernels import sentence_rows
+from mtparse.features.words import hash_words, mix
 from mtparse.workers import Workers
 
 CHUNK = 64

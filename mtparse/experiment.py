@@ -116,15 +116,24 @@ def validation_mask(lengths: Sequence[int], kind: str, value: float) -> np.ndarr
     return mask
 
 
+def require_free(path: str) -> None:
+    """Refuse a run directory that holds anything.
+
+    Raises
+    ------
+    MtparseError
+        If the path is a file or a directory that is not empty.
+    """
+    if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
+        raise MtparseError(f"{path}: exists and is not empty; name another directory with --out or remove it")
+
+
 class RunDirectory:
     """A directory that one training run fills; refuses one that holds anything."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
-            raise MtparseError(
-                f"{path}: exists and is not empty; name another directory with --out or remove it"
-            )
+        require_free(path)
         os.makedirs(path, exist_ok=True)
         self._lock = threading.Lock()
         self._log = open(self.file(LOG_NAME), "w", encoding="utf-8")  # noqa: SIM115 - closed by close()
@@ -174,6 +183,7 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
     paths = {"train": config.data.train_path, "valid": config.data.valid_path, "test": config.data.test_path}
     paths = {part: path for part, path in paths.items() if path is not None}
     require_files([config])
+    require_free(out)
     began = time.monotonic()
     training = read_treebank(paths["train"], config)
     valid = None
@@ -221,13 +231,18 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
         }  # fmt: skip
         model = make_model(index, data.columns.feature_weights(u), summary)
         save_model(model, directory.file(MODEL_NAME))
+        summary["versions"] = versions()
+
+        def report() -> None:
+            summary["seconds"] = round(time.monotonic() - began, 1)
+            directory.write(SCORES_NAME, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+
+        report()
         if "test" in paths:
-            # Read once, here: nothing above this line has seen it.
+            # Read once, here: nothing above this line has seen it. Should it be faulty, the model is safe.
             summary["test"] = score_file(Parser(model), paths["test"], config, threads)
             summary["sha256"]["test"] = _sha256(paths["test"])
-        summary["versions"] = versions()
-        summary["seconds"] = round(time.monotonic() - began, 1)
-        directory.write(SCORES_NAME, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+            report()
     finally:
         directory.close()
     return summary

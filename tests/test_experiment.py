@@ -229,3 +229,14 @@ def test_root_settings(small, tmp_path):
     (tmp_path / "train.conll").write_text("\n\n".join(single) + "\n\n", encoding="utf-8")
     assert train_small(tmp_path, tmp_path / "c", "trainer.passes=1")["root"] == "single"
     assert train_small(tmp_path, tmp_path / "d", "trainer.passes=1", "root=single")["root"] == "single"
+
+
+@nojit
+def test_a_faulty_test_file_loses_no_model(small, tmp_path):
+    for part in ("train.conll", "valid.conll", "run.yaml"):
+        (tmp_path / part).write_bytes((small / part).read_bytes())
+    (tmp_path / "test.conll").write_text("1\ta\n")
+    with pytest.raises(ConllError, match=r"test\.conll:1: sentence 1: 2 columns found"):
+        train_small(tmp_path, tmp_path / "r", "trainer.passes=1")
+    assert len(Parser.load(tmp_path / "r").model.weights) > 100
+    assert "test" not in json.loads((tmp_path / "r" / "scores.json").read_text())

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from mtparse.parser import Parser
     from mtparse.sentence import Sentence
 
+__version__ = "0.1.0"
+
 _HOME = {
     "read_conll": "mtparse.conll",
     "write_conll": "mtparse.conll",

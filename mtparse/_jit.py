@@ -17,8 +17,10 @@ from numba import njit
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 
 
-def drop_stale_kernels(package: Path) -> None:
+def drop_stale_kernels(package: Path) -> bool:
     """Delete the cached kernels of a package when any of its sources changed since the last call.
+
+    Returns whether they had changed, so that kernels have to be compiled.
 
     numba looks at the file of a kernel only, not at those of the kernels it calls: after a change of one
     file (``git pull`` into an editable installation) callers in other files would go on with the old code.
@@ -30,11 +32,14 @@ def drop_stale_kernels(package: Path) -> None:
     stamp = package / "__pycache__" / "kernels.stamp"
     with suppress(OSError):
         if stamp.exists() and stamp.read_text() == digest.hexdigest():
-            return
+            return False
         for cached in package.rglob("*.nbi"):
             cached.unlink(missing_ok=True)
         stamp.parent.mkdir(exist_ok=True)
         stamp.write_text(digest.hexdigest())
+        return True
+    return False
 
 
-drop_stale_kernels(Path(__file__).parent)
+COMPILES = drop_stale_kernels(Path(__file__).parent)
+"""Whether this is the first run after an installation or a change of the sources."""

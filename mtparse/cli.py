@@ -164,7 +164,7 @@ def train_command(
 
     \b
     Example:
-      mtparse train configs/turkish.yaml --set trainer.C=0.1 --out runs/turkish
+      mtparse train configs/demo-log-linear-nonprojective.yaml --set trainer.C=0.1 --out runs/demo
     """
     from mtparse.config import load_config
 
@@ -200,7 +200,7 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
 
     \b
     Example:
-      mtparse parse runs/turkish test.conll -o parsed.conll
+      mtparse parse runs/demo test.conll -o parsed.conll
     """
     from mtparse.conll import read_conll, write_conll
     from mtparse.workers import thread_count
@@ -212,6 +212,77 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
 
     parsed = Parser.load(model).parse(sentences, decoder=decoder, threads=thread_count(jobs))
     write_conll(parsed, sys.stdout.buffer if output in (None, "-") else output, encoding=encoding)
+
+
+@main.command("projectivize")
+@click.argument("input", default="-")
+@click.option("-o", "--output", metavar="FILE", help="Where to write; standard output by default.")
+@encoding_option
+def projectivize_command(input: str, output: str | None, encoding: str) -> None:
+    """Replace trees with crossing arcs by the nearest projective trees.
+
+    A sentence keeps as many of its arcs as a projective tree can have, and has one root where it had
+    one. Only the HEAD column changes; projective sentences come out byte for byte.
+
+    \b
+    Example:
+      mtparse projectivize train.conll -o train.projective.conll
+    """
+    from mtparse.conll import read_conll, write_conll
+    from mtparse.trees import Projectivized
+
+    sentences = Projectivized(read_conll(input, encoding=encoding, heads="required"))
+    write_conll(sentences, sys.stdout.buffer if output in (None, "-") else output, encoding=encoding)
+    _to_stderr(str(sentences))
+
+
+@main.command("compare")
+@click.argument("gold")
+@click.argument("system_a")
+@click.argument("system_b")
+@click.option("--all-tokens", is_flag=True, help="Score punctuation too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--samples", type=click.IntRange(1), default=10_000, show_default=True, help="Random exchanges."
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of the exchanges."
+)
+@encoding_option
+def compare_command(
+    gold: str,
+    system_a: str,
+    system_b: str,
+    all_tokens: bool,
+    as_json: bool,
+    samples: int,
+    seed: int,
+    encoding: str,
+) -> None:
+    """Test whether SYSTEM_B is better than SYSTEM_A on GOLD.
+
+    Counts the sentences that B improves and worsens, with the sign test, and tests the difference in
+    right heads by a paired randomization test.
+
+    \b
+    Example:
+      mtparse compare test.conll a.conll b.conll
+    """
+    import json
+
+    from mtparse import significance
+    from mtparse.conll import read_conll
+    from mtparse.evaluation import evaluate_sentences
+
+    if [gold, system_a, system_b].count("-"):
+        raise click.UsageError("GOLD, SYSTEM_A and SYSTEM_B must be files.")
+
+    def scores(system: str) -> list:
+        parsed = read_conll(system, encoding=encoding, short_rows=True)
+        return list(evaluate_sentences(read_conll(gold, encoding=encoding), parsed, punctuation=all_tokens))
+
+    found = significance.compare(scores(system_a), scores(system_b), samples=samples, seed=seed)
+    write(json.dumps(found.as_dict()) if as_json else significance.format_comparison(found))
 
 
 def _fail(text: str, status: int = 1) -> int:

@@ -376,4 +376,5 @@ def require_files(configs: Iterable[Config]) -> None:
             elif os.path.isfile(path) and os.path.getsize(path) == 0:
                 faults[path] = "is empty"
     if faults:
-        raise ConfigError("; ".join(f"{printable(path)} {fault}" for path, fault in faults.items()))
+        listed = "; ".join(f"{printable(path)} {fault}" for path, fault in faults.items())
+        raise ConfigError(f"{listed} (data.root says where treebanks are)")

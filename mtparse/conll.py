@@ -94,7 +94,8 @@ def write_conll(
     sentences : iterable of Sentence
         May be reading from the very file that is written.
     target : str, path or binary stream
-        A file appears under its name only when all sentences are written.
+        A file appears under its name only when all sentences are written; one whose name ends in
+        ``.gz`` is compressed.
     encoding : str
         Encoding of the output.
 
@@ -105,7 +106,12 @@ def write_conll(
     """
     if isinstance(target, (str, os.PathLike)):
         with atomic_writer(target, "wb") as file:
-            write_conll(sentences, file, encoding=encoding)
+            if os.fspath(target).endswith(".gz"):
+                # no name and no time in the header: the same sentences give the same bytes
+                with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+                    write_conll(sentences, packed, encoding=encoding)
+            else:
+                write_conll(sentences, file, encoding=encoding)
         return
     for sentence in sentences:
         target.write(format_sentence(sentence).encode(encoding))

@@ -15,6 +15,7 @@ from importlib.metadata import version
 
 import numpy as np
 
+from mtparse._jit import COMPILES
 from mtparse.config import Config, dump_config, require_files
 from mtparse.conll import read_conll
 from mtparse.errors import ConfigError, ConllError, MtparseError
@@ -185,6 +186,8 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
     require_files([config])
     require_free(out)
     began = time.monotonic()
+    if COMPILES:
+        progress.say("compiling kernels as they are needed: about half a minute, once after an installation")
     training = read_treebank(paths["train"], config)
     valid = None
     if "valid" in paths:
@@ -388,9 +391,14 @@ def _train_one(config, data, C, workers, log, progress, *, passes=None, cancelle
         run = run_trainer(config, data, C, workers, both, passes=passes, cancelled=cancelled)
     finally:
         task.close()
-    best = max(run.best.values(), key=lambda c: c.right, default=None)
-    scored = f", best on validation {best.scores['all_tokens']:.2f} at pass {best.passes}" if best else ""
-    progress.say(f"{name}: {run.result.reason}{scored}")
+    if passes:
+        progress.say(f"{name}: trained again on all training data, {run.result.passes} passes")
+    elif run.best:
+        best = choose(config, [run])
+        score = best.scores["all_tokens" if config.punctuation else "without_punctuation"]
+        progress.say(f"{name}: {run.result.reason}; best on validation: {score:.2f} at pass {best.passes}")
+    else:
+        progress.say(f"{name}: {run.result.reason}")
     return run
 
 

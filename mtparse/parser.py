@@ -56,6 +56,11 @@ class Parser:
         """
         return cls(load_model(path))
 
+    def __repr__(self) -> str:
+        info = self.model.info
+        kind = f"{info.get('trainer', '')} {info.get('trees', '')} {self.model.root}-root".strip()
+        return f"<Parser: {kind}, decoder {self.model.decoder}, {len(self._weights)} features>"
+
     def scores(self, sentence: Sentence) -> np.ndarray:
         """Scores of all arcs, float64 (n+1, n+1), ``scores[head, modifier]``; unused cells are 0."""
         table, (types,) = self._index.encode([sentence.rows])

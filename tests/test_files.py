@@ -1,11 +1,13 @@
 """Files that appear whole or not at all."""
 
+import gzip
 import io
 import os
 import stat
 
 import pytest
 
+from mtparse.conll import read_conll, write_conll
 from mtparse.files import atomic_writer, open_input
 
 pytestmark = pytest.mark.nojit
@@ -46,3 +48,12 @@ def test_stream_stays_open():
     with open_input(stream) as source:
         assert source.read() == b"some bytes"
     assert not stream.closed
+
+
+def test_a_name_in_gz_is_compressed(tmp_path):
+    text = "1\ta\t_\tN\tN\t_\t0\tr\t_\t_\n\n"
+    (tmp_path / "a").write_text(text)
+    for name in ("one.gz", "two.gz"):
+        write_conll(read_conll(tmp_path / "a"), tmp_path / name)
+    assert gzip.decompress((tmp_path / "one.gz").read_bytes()).decode() == text
+    assert (tmp_path / "one.gz").read_bytes() == (tmp_path / "two.gz").read_bytes()

@@ -1,0 +1,1 @@
+"""Feature templates as data, the index of known features, and the kernels that extract them."""

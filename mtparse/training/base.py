@@ -57,4 +57,4 @@ STOPPED = "stopped: no better validation score within trainer.patience passes"
 
 def out_of_passes(passes: int) -> str:
     """The reason of a run that used up its passes."""
-    return f"stopped after {passes} passes without converging (raise trainer.passes to go on)"
+    return f"all {passes} passes done, not converged (trainer.passes allows no more)"

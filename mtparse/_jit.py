@@ -9,37 +9,64 @@ meaning here.
 from __future__ import annotations
 
 import hashlib
-from contextlib import suppress
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
-from numba import njit
+import numba
 
-kernel = njit(cache=True, nogil=True, error_model="numpy")
+PACKAGE = Path(__file__).parent
 
 
-def drop_stale_kernels(package: Path) -> bool:
-    """Delete the cached kernels of a package when any of its sources changed since the last call.
+def sources_digest(package: Path) -> str:
+    """A hash of all sources of a package.
 
-    Returns whether they had changed, so that kernels have to be compiled.
-
-    numba looks at the file of a kernel only, not at those of the kernels it calls: after a change of one
-    file (``git pull`` into an editable installation) callers in other files would go on with the old code.
+    numba asks only whether the file of a kernel changed, not those of the kernels it calls: after a change
+    of one file, callers in other files would go on with the old code. So the cache's name has this in it.
     """
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
-        state = source.stat()
-        digest.update(f"{source.relative_to(package)} {state.st_mtime_ns} {state.st_size}\n".encode())
-    stamp = package / "__pycache__" / "kernels.stamp"
-    with suppress(OSError):
-        if stamp.exists() and stamp.read_text() == digest.hexdigest():
-            return False
-        for cached in package.rglob("*.nbi"):
-            cached.unlink(missing_ok=True)
-        stamp.parent.mkdir(exist_ok=True)
-        stamp.write_text(digest.hexdigest())
-        return True
-    return False
+        digest.update(f"{source.relative_to(package)}\0".encode())
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
 
 
-COMPILES = drop_stale_kernels(Path(__file__).parent)
-"""Whether this is the first run after an installation or a change of the sources."""
+def cache_directory(package: Path, digest: str) -> Path | None:
+    """Where compiled kernels are kept: NUMBA_CACHE_DIR, the package, or the user's cache folder.
+
+    The first of them that can be written; None where none can. Older caches in the package are removed.
+    """
+    asked = os.environ.get("NUMBA_CACHE_DIR")
+    user = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    bases = [Path(asked)] if asked else [package / "__pycache__", Path(user, "mtparse")]
+    for base in bases:
+        folder = base / f"kernels-{digest}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if not os.access(folder, os.W_OK):
+            continue
+        if not asked and base.parent == package:
+            for old in base.glob("kernels-*"):
+                if old != folder:
+                    shutil.rmtree(old, ignore_errors=True)
+        return folder
+    return None
+
+
+CACHE = cache_directory(PACKAGE, sources_digest(PACKAGE))
+
+COMPILES = CACHE is None or not any(CACHE.rglob("*.nbi"))
+"""Whether this run has kernels to compile: the first one after an installation."""
+
+
+def kernel(function: Callable) -> Callable:
+    """Compile a function of arrays and tuples of arrays, when it is first called."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = "" if CACHE is None else str(CACHE)
+    try:
+        return numba.njit(cache=CACHE is not None, nogil=True, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = before

@@ -13,6 +13,10 @@ import click
 
 from mtparse.errors import ConfigError, MtparseError
 
+# BLAS sums in an order that depends on its threads: with one, models do not depend on the number of cores.
+for _name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 encoding_option = click.option(
@@ -34,6 +38,14 @@ class Group(click.Group):
     The status is 1 for faults of the data or the system, 2 for usage and config, 130 for an interrupt
     and 141 when the reader of standard output went away.
     """
+
+    def main(self, *args, **kwargs):
+        try:
+            return super().main(*args, **kwargs)
+        except OSError as error:  # from --help and --version; commands end in invoke
+            status = _fail(_describe(error))
+        _settle_stdout()
+        sys.exit(status)
 
     def invoke(self, ctx: click.Context):
         try:
@@ -58,11 +70,17 @@ class Group(click.Group):
         return ctx.exit(status)
 
 
+def stdout():
+    """Standard output for bytes."""
+    if sys.stdout is None:
+        raise OSError("standard output is closed")
+    sys.stdout.flush()
+    return sys.stdout.buffer
+
+
 def write(text: str) -> None:
     """Write text and a line end to standard output, in UTF-8 whatever the locale."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "surrogateescape"))
+    stdout().write(f"{text}\n".encode("utf-8", "surrogateescape"))
 
 
 def warn(text: str) -> None:
@@ -202,16 +220,16 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
     Example:
       mtparse parse runs/demo test.conll -o parsed.conll
     """
-    from mtparse.conll import read_conll, write_conll
+    from mtparse.conll import read_conll
     from mtparse.workers import thread_count
 
     sentences = read_conll(input, encoding=encoding, heads="ignore")
     if input != "-":
-        open(input, "rb").close()
+        os.stat(input)  # before the model is loaded
     from mtparse.parser import Parser
 
     parsed = Parser.load(model).parse(sentences, decoder=decoder, threads=thread_count(jobs))
-    write_conll(parsed, sys.stdout.buffer if output in (None, "-") else output, encoding=encoding)
+    _write_sentences(parsed, output, encoding)
 
 
 @main.command("projectivize")
@@ -228,11 +246,11 @@ def projectivize_command(input: str, output: str | None, encoding: str) -> None:
     Example:
       mtparse projectivize train.conll -o train.projective.conll
     """
-    from mtparse.conll import read_conll, write_conll
+    from mtparse.conll import read_conll
     from mtparse.trees import Projectivized
 
     sentences = Projectivized(read_conll(input, encoding=encoding, heads="required"))
-    write_conll(sentences, sys.stdout.buffer if output in (None, "-") else output, encoding=encoding)
+    _write_sentences(sentences, output, encoding)
     _to_stderr(str(sentences))
 
 
@@ -283,6 +301,23 @@ def compare_command(
 
     found = significance.compare(scores(system_a), scores(system_b), samples=samples, seed=seed)
     write(json.dumps(found.as_dict()) if as_json else significance.format_comparison(found))
+
+
+def _write_sentences(sentences, output: str | None, encoding: str) -> None:
+    """Write to a file, or to standard output; say so where there was nothing to write."""
+    from mtparse.conll import write_conll
+
+    count = 0
+
+    def counted():
+        nonlocal count
+        for sentence in sentences:
+            count += 1
+            yield sentence
+
+    write_conll(counted(), stdout() if output in (None, "-") else output, encoding=encoding)
+    if not count:
+        warn("the input holds no sentence")
 
 
 def _fail(text: str, status: int = 1) -> int:

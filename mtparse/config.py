@@ -320,7 +320,9 @@ def load_config(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Confi
     if not isinstance(values, Mapping):
         raise ConfigError(f"{source}: must be a mapping of keys to values, found {_show(values)}")
     values = apply_overrides(dict(values), overrides)
-    return config_from_dict(values, Path(path).parent, source, name=Path(path).stem)
+    return config_from_dict(
+        values, Path(path).parent, source, name=os.fsencode(Path(path).stem).decode("utf-8", "replace")
+    )
 
 
 # Writing.

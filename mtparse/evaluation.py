@@ -64,22 +64,22 @@ class Scores:
     @property
     def UAS(self) -> float:
         """Unlabelled attachment score in percent; NaN where nothing is scored."""
-        return _percent(self.correct_heads, self.scored)
+        return percent(self.correct_heads, self.scored)
 
     @property
     def LAS(self) -> float:
         """Labelled attachment score in percent; NaN where nothing is scored."""
-        return _percent(self.correct_both, self.scored)
+        return percent(self.correct_both, self.scored)
 
     @property
     def label_accuracy(self) -> float:
         """Tokens with the right label in percent, whatever their head; NaN where nothing is scored."""
-        return _percent(self.correct_labels, self.scored)
+        return percent(self.correct_labels, self.scored)
 
     @property
     def complete_rate(self) -> float:
         """Complete sentences in percent of all sentences; NaN where there is none."""
-        return _percent(self.complete, self.sentences)
+        return percent(self.complete, self.sentences)
 
     def as_dict(self) -> dict[str, float | int | None]:
         """Return the figures of ``mtparse eval --json``; None stands for an undefined score."""
@@ -169,7 +169,7 @@ def format_sentences(rows: Iterable[Scores]) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def _percent(correct: int, total: int) -> float:
+def percent(correct: int, total: int) -> float:
     # from the errors, as in the script: so that the last printed digit is the same
     return 100 - (total - correct) * 100 / total if total else math.nan
 

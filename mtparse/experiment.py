@@ -2,119 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
 import threading
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from importlib.metadata import version
 
 import numpy as np
 
 from mtparse._jit import COMPILES
 from mtparse.config import Config, dump_config, require_files
-from mtparse.conll import read_conll
-from mtparse.errors import ConfigError, ConllError, MtparseError
+from mtparse.errors import ConfigError, MtparseError
 from mtparse.evaluation import evaluate, is_punctuation
-from mtparse.features.index import FeatureIndex, form_counts
-from mtparse.features.kernels import KNOWN_WITHOUT_FORM
+from mtparse.features.index import FeatureIndex
+from mtparse.features.program import KNOWN_WITHOUT_FORM, form_counts
 from mtparse.features.templates import FEATURE_SETS
 from mtparse.files import atomic_writer
 from mtparse.model import MODEL_NAME, Model, save_model, without_zeros
 from mtparse.parser import Parser
 from mtparse.progress import Progress
-from mtparse.sentence import Sentence
 from mtparse.training.data import extract_training, extract_validation
 from mtparse.training.objectives import Family
 from mtparse.training.tuning import Prepared, Run, choose, run_trainer
-from mtparse.trees import check_tree, head_array, is_projective, projectivize, roots
+from mtparse.treebank import Treebank, is_single, read_treebank, validation_mask
+from mtparse.trees import is_projective, projectivize
 from mtparse.workers import Workers, thread_count
 
 CONFIG_NAME, LOG_NAME, SCORES_NAME = "config.yaml", "log.jsonl", "scores.json"
-
-
-@dataclass(frozen=True)
-class Treebank:
-    """Sentences with their gold head arrays, int64 (n+1,)."""
-
-    sentences: list[Sentence]
-    heads: list[np.ndarray]
-
-    @property
-    def rows(self) -> list[list[list[str]]]:
-        """The CoNLL columns of every sentence."""
-        return [s.rows for s in self.sentences]
-
-    @property
-    def words(self) -> int:
-        """Number of words."""
-        return sum(map(len, self.sentences))
-
-    def __add__(self, other: Treebank) -> Treebank:
-        return Treebank(self.sentences + other.sentences, self.heads + other.heads)
-
-
-def read_treebank(path: str, config: Config) -> Treebank:
-    """Read a file of gold trees.
-
-    Raises
-    ------
-    ConllError
-        If it is malformed or empty, if a head is missing, or if the heads of a sentence are no tree.
-    """
-    sentences = list(
-        read_conll(path, format=config.data.format, encoding=config.data.encoding, heads="required")
-    )
-    if not sentences:
-        raise ConllError(path, 0, "the file holds no sentence")
-    heads = [head_array(s.heads) for s in sentences]
-    for sentence in sentences:
-        check_tree(sentence)
-    return Treebank(sentences, heads)
-
-
-def validation_mask(lengths: Sequence[int], kind: str, value: float) -> np.ndarray:
-    """Which sentences of a training file are its validation part: spread evenly over the file.
-
-    A sentence belongs to it where the part's due size passes the next whole sentence (``fraction``,
-    ``sentences``) or where the part, counted in words, is behind its due size by more than half of the
-    sentence (``words``). No randomness: the same file gives the same part.
-
-    Parameters
-    ----------
-    kind, value
-        ``fraction`` of the sentences, a number of ``sentences``, or a number of ``words``.
-
-    Returns
-    -------
-    bool array of the length of ``lengths``
-
-    Raises
-    ------
-    ConfigError
-        If this leaves nothing to train on or nothing to validate with.
-    """
-    size = len(lengths)
-    if kind == "words":
-        words = np.cumsum(lengths)
-        mask = np.zeros(size, bool)
-        chosen = 0
-        for i, length in enumerate(lengths):
-            if chosen + length / 2 <= words[i] * value / words[-1]:
-                mask[i] = True
-                chosen += length
-    else:
-        share = value if kind == "fraction" else value / size
-        due = np.floor(np.arange(size + 1) * share + 1e-9)
-        mask = np.diff(due) > 0
-    if mask.all() or not mask.any():
-        what = "training" if mask.all() else "validation"
-        raise ConfigError(f"data.valid: {kind}: {value:g} of {size} sentences leaves none for {what}")
-    return mask
 
 
 def require_free(path: str) -> None:
@@ -186,17 +102,21 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
     require_files([config])
     require_free(out)
     began = time.monotonic()
+    used = versions()
     if COMPILES:
         progress.say("compiling kernels as they are needed: about half a minute, once after an installation")
     training = read_treebank(paths["train"], config)
+    hashes = {"train": training.sha256}
     valid = None
     if "valid" in paths:
         valid = read_treebank(paths["valid"], config)
+        hashes["valid"] = valid.sha256
     elif config.data.valid is not None:
         lengths = [len(s) for s in training.sentences]
         mask = validation_mask(lengths, config.data.valid.kind, config.data.valid.value)
-        valid, training = _take(training, mask), _take(training, ~mask)
-    single = is_single(training, config.root)
+        valid, training = training.take(mask), training.take(~mask)
+    refit = config.refit and valid is not None
+    single = is_single(training + valid if refit else training, config.root)
     directory = RunDirectory(out)
     try:
         directory.write(CONFIG_NAME, dump_config(config))
@@ -205,7 +125,7 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
             runs = tune(config, data, threads, directory.log, progress)
             choice = choose(config, runs)
             sizes = {"training": training.words, "validation": valid.words if valid else 0}
-            if config.refit and valid is not None:
+            if refit:
                 index, data = prepare(config, training + valid, None, single, workers, progress)
                 again = _train_one(
                     config, data, choice.C, workers, directory.log, progress, passes=choice.passes
@@ -222,7 +142,7 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
             "decoder": choice.decoder,
             "C": choice.C,
             "passes": choice.passes,
-            "refit": config.refit and valid is not None,
+            "refit": refit,
             "valid": choice.scores,
             "words": sizes,
             "features": len(index),
@@ -230,11 +150,11 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
             "ended": [{"C": r.C, "passes": r.result.passes, "converged": r.result.converged,
                        "reason": r.result.reason} for r in runs],
             "seed": config.seed,
-            "sha256": {part: _sha256(path) for part, path in paths.items() if part != "test"},
+            "sha256": hashes,
         }  # fmt: skip
+        summary["versions"] = used
         model = make_model(index, data.columns.feature_weights(u), summary)
         save_model(model, directory.file(MODEL_NAME))
-        summary["versions"] = versions()
 
         def report() -> None:
             summary["seconds"] = round(time.monotonic() - began, 1)
@@ -243,33 +163,11 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
         report()
         if "test" in paths:
             # Read once, here: nothing above this line has seen it. Should it be faulty, the model is safe.
-            summary["test"] = score_file(Parser(model), paths["test"], config, threads)
-            summary["sha256"]["test"] = _sha256(paths["test"])
+            summary["test"], hashes["test"] = score_file(Parser(model), paths["test"], config, threads)
             report()
     finally:
         directory.close()
     return summary
-
-
-def is_single(training: Treebank, root: str) -> bool:
-    """Whether trees have one root: as ``root`` says, for ``auto`` as all training trees have it.
-
-    Raises
-    ------
-    ConllError
-        The first tree with several roots where ``root`` is ``single``.
-    """
-    for sentence, heads in zip(training.sentences, training.heads, strict=True):
-        found = roots(heads)
-        if len(found) > 1 and root != "multi":
-            if root == "auto":
-                return False
-            words = ", ".join(map(str, found))
-            raise ConllError(
-                sentence.path, sentence.line,
-                f"sentence {sentence.number}: several roots (words {words}); set root: multi or auto",
-            )  # fmt: skip
-    return root != "multi"
 
 
 def prepare(
@@ -307,6 +205,8 @@ def prepare(
     counted = np.array(
         [c for s in valid.sentences for c in (False, *(not is_punctuation(form) for form in s.forms))]
     )
+    if not config.punctuation and not counted.any():
+        raise ConfigError("punctuation = false: the validation data holds nothing but punctuation")
     held_out = extract_validation(index, columns, valid.rows, valid.heads, workers=workers)
     return index, Prepared(rows, columns, family, held_out, counted)
 
@@ -340,17 +240,17 @@ def make_model(index: FeatureIndex, weights: np.ndarray, info: dict) -> Model:
     )
 
 
-def score_file(parser: Parser, path: str, config: Config, threads: int) -> dict:
-    """UAS of a parser on a gold file, by the CoNLL-X rule and of all tokens."""
-    options = {"format": config.data.format, "encoding": config.data.encoding}
-    gold = list(read_conll(path, heads="required", **options))
-    parsed = list(parser.parse(gold, threads=threads))
-    return {
-        "all_tokens": evaluate(gold, parsed, punctuation=True).UAS,
-        "without_punctuation": evaluate(gold, parsed).UAS,
-        "sentences": len(gold),
-        "words": sum(map(len, gold)),
+def score_file(parser: Parser, path: str, config: Config, threads: int) -> tuple[dict, str]:
+    """UAS of a parser on a gold file, of all tokens and by the CoNLL-X rule; the file's SHA-256."""
+    gold = read_treebank(path, config)
+    parsed = list(parser.parse(gold.sentences, threads=threads))
+    scores = {
+        "all_tokens": evaluate(gold.sentences, parsed, punctuation=True).as_dict()["UAS"],
+        "without_punctuation": evaluate(gold.sentences, parsed).as_dict()["UAS"],
+        "sentences": len(gold.sentences),
+        "words": gold.words,
     }
+    return scores, gold.sha256
 
 
 def versions() -> dict[str, str]:
@@ -369,48 +269,37 @@ def format_summary(summary: dict) -> str:
         scores = summary.get(part)
         if scores:
             before = " (before the refit)" if part == "valid" and summary["refit"] else ""
+            shown = {k: "n/a" if v is None else f"{v:.2f} %" for k, v in scores.items()}
             lines.append(
-                f"{part}{before}: UAS {scores['all_tokens']:.2f} % of all tokens, "
-                f"{scores['without_punctuation']:.2f} % without punctuation"
+                f"{part}{before}: UAS {shown['all_tokens']} of all tokens, "
+                f"{shown['without_punctuation']} without punctuation"
             )
     return "\n".join(lines)
 
 
 def _train_one(config, data, C, workers, log, progress, *, passes=None, cancelled=lambda: False) -> Run:
-    total = passes or config.trainer.passes
+    total = config.trainer.passes if passes is None else passes
     name = config.trainer.name if C is None else f"{config.trainer.name} C={C:g}"
     task = progress.task(name, total)
 
+    counted = "all_tokens" if config.punctuation else "without_punctuation"
+
     def both(record: dict) -> None:
-        log({"refit": True, **record} if passes else record)
+        log(record if passes is None else {"refit": True, **record})
         if "pass" in record:
-            scores = [v["all_tokens"] for k, v in record.items() if k.startswith("valid_")]
+            scores = [v[counted] for k, v in record.items() if k.startswith("valid_")]
             task.update(record["pass"], f"valid {max(scores):.2f}" if scores else "")
 
     try:
         run = run_trainer(config, data, C, workers, both, passes=passes, cancelled=cancelled)
     finally:
         task.close()
-    if passes:
+    if passes is not None:
         progress.say(f"{name}: trained again on all training data, {run.result.passes} passes")
     elif run.best:
         best = choose(config, [run])
-        score = best.scores["all_tokens" if config.punctuation else "without_punctuation"]
+        score = best.scores[counted]
         progress.say(f"{name}: {run.result.reason}; best on validation: {score:.2f} at pass {best.passes}")
     else:
         progress.say(f"{name}: {run.result.reason}")
     return run
-
-
-def _take(treebank: Treebank, mask: np.ndarray) -> Treebank:
-    chosen = np.flatnonzero(mask)
-    return Treebank([treebank.sentences[i] for i in chosen], [treebank.heads[i] for i in chosen])
-
-
-def _sha256(path: str) -> str:
-    with open(path, "rb") as file:
-        return (
-            hashlib.file_digest(file, "sha256").hexdigest()
-            if hasattr(hashlib, "file_digest")
-            else (hashlib.sha256(file.read()).hexdigest())
-        )

@@ -175,7 +175,9 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
                 os.chmod(temporary, stat.S_IMODE(old.st_mode))
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.filename in (None, temporary) and error.errno is not None:
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
         raise

@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from mtparse.errors import ModelError
+from mtparse.errors import ConfigError, ModelError
+from mtparse.features.program import form_counts
+from mtparse.features.templates import Template
 from mtparse.files import atomic_writer
 
 MODEL_NAME = "model.mtparse"
@@ -28,7 +30,7 @@ FORMAT_VERSION = 1
 _MAGIC = b"MTPARSE\0"
 _PREFIX = struct.Struct("<8sIQ")
 _ALIGN = 64
-_TYPES = ("<f8", "<u8", "<u2", "<i8", "<i4")
+_TYPES = {"keys": "<u8", "masks": "<u2", "weights": "<f8"}
 
 
 @dataclass(frozen=True)
@@ -132,25 +134,29 @@ def load_model(path: str | os.PathLike) -> Model:
     try:
         header = json.loads(bytes(body[start : start + length]))
         arrays = {d["name"]: _array(body, start + length, d) for d in header["arrays"]}
+        if len(arrays["keys"]) != len(arrays["masks"]) or arrays["keys"].ndim != 1:
+            raise ValueError("keys and masks differ in number")
+        if form_counts(arrays["masks"]).sum() != len(arrays["weights"]):
+            raise ValueError("masks and weights differ in number")
+        if not np.isfinite(arrays["weights"]).all():
+            raise ValueError("weights that are not finite")
         return Model(
-            templates=list(map(str, header["templates"])),
+            templates=[str(Template.parse(text)) for text in header["templates"]],
             root=_one_of(header["root"], "single", "multi"),
             decoder=_one_of(header["decoder"], "eisner", "mst"),
             info=dict(header["info"]),
             **arrays,
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, ConfigError, RecursionError) as error:
         # The checksum holds, so this was written so: by another program, not by an accident.
         raise ModelError(f"{path}: the model file's contents make no sense ({error})") from error
 
 
 def _array(body: memoryview, start: int, described: Mapping[str, Any]) -> np.ndarray:
-    if described["type"] not in _TYPES:
-        raise ValueError(f"type {described['type']}")
-    count = int(np.prod(described["shape"], dtype=np.int64))
-    return np.frombuffer(body, described["type"], count, start + described["offset"]).reshape(
-        described["shape"]
-    )
+    kind, (count,), offset = _TYPES[described["name"]], described["shape"], described["offset"]
+    if described["type"] != kind or count < 0 or offset < 0:
+        raise ValueError(f"{described['name']} of type {described['type']}, {count} at {offset}")
+    return np.frombuffer(body, kind, count, start + offset)
 
 
 def _one_of(value: str, *allowed: str) -> str:

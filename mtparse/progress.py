@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -20,13 +21,16 @@ class Progress:
         """A line of its own, at once."""
         if self._quiet:
             return
-        if self._bar:
-            from tqdm import tqdm
+        try:
+            if self._bar:
+                from tqdm import tqdm
 
-            tqdm.write(text, file=sys.stderr)
-        else:
-            sys.stderr.write(f"{text}\n")
-            sys.stderr.flush()
+                tqdm.write(text, file=sys.stderr)
+            else:
+                sys.stderr.write(f"{text}\n")
+                sys.stderr.flush()
+        except (OSError, ValueError):
+            self._quiet = True  # nobody reads it any more; the work goes on
         self._last = time.monotonic()
 
     def task(self, name: str, total: int) -> Task:
@@ -48,13 +52,17 @@ class Task:
     def update(self, done: int, note: str = "") -> None:
         """``done`` of the steps are done."""
         step, self._done = done - self._done, done
-        if self._bar is not None:
-            self._bar.set_postfix_str(note, refresh=False)
-            self._bar.update(step)
+        if self._bar is not None and not self._progress._quiet:
+            try:
+                self._bar.set_postfix_str(note, refresh=False)
+                self._bar.update(step)
+            except (OSError, ValueError):
+                self._progress._quiet = True
         elif time.monotonic() - self._progress._last >= SECONDS_BETWEEN_LINES:
             self._progress.say(f"{self._name}: {done} of {self._total}{f', {note}' if note else ''}")
 
     def close(self) -> None:
         """The work is over, done or not."""
         if self._bar is not None:
-            self._bar.close()
+            with suppress(OSError, ValueError):
+                self._bar.close()

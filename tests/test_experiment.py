@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 
@@ -13,8 +14,9 @@ from mtparse.config import load_config
 from mtparse.conll import read_conll
 from mtparse.errors import ConfigError, ConllError, MtparseError
 from mtparse.evaluation import evaluate
-from mtparse.experiment import format_summary, train, validation_mask
+from mtparse.experiment import format_summary, train
 from mtparse.parser import Parser
+from mtparse.treebank import validation_mask
 
 nojit = pytest.mark.nojit
 
@@ -240,3 +242,54 @@ def test_a_faulty_test_file_loses_no_model(small, tmp_path):
         train_small(tmp_path, tmp_path / "r", "trainer.passes=1")
     assert len(Parser.load(tmp_path / "r").model.weights) > 100
     assert "test" not in json.loads((tmp_path / "r" / "scores.json").read_text())
+
+
+@nojit
+def test_a_refit_takes_the_roots_of_the_validation_data_into_account(small, tmp_path):
+    single = "1\ta\t_\tN\tN\t_\t2\t_\t_\t_\n2\tb\t_\tV\tV\t_\t0\t_\t_\t_\n\n"
+    (tmp_path / "train.conll").write_text(3 * single)
+    (tmp_path / "valid.conll").write_text(single.replace("\t2\t", "\t0\t"))
+    (tmp_path / "run.yaml").write_text(
+        "data: {train: train.conll, valid: valid.conll}\ntrainer: {C: 1, passes: 3}\n"
+    )
+    assert train_small(tmp_path, tmp_path / "a")["root"] == "single"
+    assert train_small(tmp_path, tmp_path / "b", "refit=true")["root"] == "multi"
+    with pytest.raises(ConllError, match=r"valid.conll:1: .*several roots"):
+        train_small(tmp_path, tmp_path / "c", "refit=true", "root=single")
+
+
+@nojit
+def test_scores_that_are_undefined_are_null(tmp_path):
+    words = "1\t.\t_\tP\tP\t_\t2\t_\t_\t_\n2\t,\t_\tP\tP\t_\t0\t_\t_\t_\n\n"
+    (tmp_path / "train.conll").write_text(4 * words)
+    (tmp_path / "run.yaml").write_text(
+        "data: {train: train.conll, valid: {sentences: 1}, test: train.conll}\ntrainer: {C: 1, passes: 2}\n"
+    )
+    summary = train_small(tmp_path, tmp_path / "a")
+    assert "NaN" not in (tmp_path / "a" / "scores.json").read_text()
+    assert "NaN" not in (tmp_path / "a" / "log.jsonl").read_text()
+    assert summary["test"]["without_punctuation"] is None
+    assert "n/a without punctuation" in format_summary(summary)
+    with pytest.raises(ConfigError, match="nothing but punctuation"):
+        train_small(tmp_path, tmp_path / "b", "punctuation=false")
+
+
+@nojit
+def test_nothing_to_learn_refits_to_nothing(tmp_path):
+    pair = "1\tx\t_\tX\tX\t_\t{}\t_\t_\t_\n2\tx\t_\tX\tX\t_\t{}\t_\t_\t_\n\n"
+    text = pair.format(0, 1) + pair.format(2, 0)
+    (tmp_path / "train.conll").write_text(text)
+    (tmp_path / "valid.conll").write_text(text)
+    (tmp_path / "run.yaml").write_text(
+        "data: {train: train.conll, valid: valid.conll}\nrefit: true\ntrainer: {C: 1, passes: 3}\n"
+    )
+    summary = train_small(tmp_path, tmp_path / "a")
+    assert summary["passes"] == 0
+    assert not Parser.load(tmp_path / "a").model.weights.any()
+
+
+@nojit
+def test_the_hash_is_that_of_what_was_read(run, small):
+    scores = json.loads((run / "scores.json").read_text())
+    for part in ("train", "valid"):
+        assert scores["sha256"][part] == hashlib.sha256((small / f"{part}.conll").read_bytes()).hexdigest()

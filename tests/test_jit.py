@@ -1,29 +1,62 @@
 """The cache of compiled kernels never outlives the sources it was made of."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
-from mtparse._jit import drop_stale_kernels
+from mtparse._jit import cache_directory, sources_digest
 
 pytestmark = pytest.mark.nojit
 
 
-def test_a_change_of_any_source_drops_all_cached_kernels(tmp_path):
-    (tmp_path / "inner" / "__pycache__").mkdir(parents=True)
-    source, cached = tmp_path / "inner" / "a.py", tmp_path / "inner" / "__pycache__" / "a.k-1.py311.nbi"
-    source.write_text("one")
-    cached.write_text("")
-    drop_stale_kernels(tmp_path)
-    assert not cached.exists()
-
-    cached.write_text("")
-    drop_stale_kernels(tmp_path)
-    assert cached.exists()
-
-    (tmp_path / "b.py").write_text("new")
-    drop_stale_kernels(tmp_path)
-    assert not cached.exists()
+@pytest.fixture(autouse=True)
+def _no_cache_asked_for(monkeypatch, tmp_path):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):
-    (tmp_path / "__pycache__").write_text("a file where the folder should be")
-    drop_stale_kernels(tmp_path)
+def test_a_change_of_any_source_means_another_cache(tmp_path):
+    package = tmp_path / "package"
+    (package / "inner").mkdir(parents=True)
+    (package / "inner" / "a.py").write_text("one")
+    first = sources_digest(package)
+    assert sources_digest(package) == first
+    old = cache_directory(package, first)
+    (old / "a.nbi").write_text("")
+    (package / "inner" / "a.py").write_text("two")
+    second = sources_digest(package)
+    new = cache_directory(package, second)
+    assert first != second
+    assert old != new
+    assert not old.exists()
+    (package / "b.py").write_text("")
+    assert sources_digest(package) not in (first, second)
+
+
+def test_where_the_cache_is(tmp_path, monkeypatch):
+    package = tmp_path / "package"
+    package.mkdir()
+    assert cache_directory(package, "d") == package / "__pycache__" / "kernels-d"
+    (package / "__pycache__" / "kernels-d").rmdir()
+    (package / "__pycache__").rmdir()
+    (package / "__pycache__").write_text("a file where the folder should be")
+    assert cache_directory(package, "d") == tmp_path / "cache" / "mtparse" / "kernels-d"
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert cache_directory(package, "d") is None
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "asked"))
+    assert cache_directory(package, "d") == tmp_path / "asked" / "kernels-d"
+
+
+def test_kernels_work_without_any_cache(tmp_path):
+    code = (
+        "import numpy as np; from mtparse._jit import CACHE, kernel; assert CACHE is None\n"
+        "print(kernel(lambda x: x + 1)(1))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": os.devnull}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.returncode) == ("2\n", 0), done.stderr

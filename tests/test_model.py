@@ -11,8 +11,9 @@ import pytest
 from test_features import TEMPLATES, made_up
 
 from mtparse.errors import ModelError
-from mtparse.features.index import FeatureIndex, form_counts
-from mtparse.features.kernels import KNOWN_WITHOUT_FORM, sentence_scores
+from mtparse.features.index import FeatureIndex
+from mtparse.features.kernels import sentence_scores
+from mtparse.features.program import KNOWN_WITHOUT_FORM, form_counts
 from mtparse.features.words import hash_words
 from mtparse.model import MODEL_NAME, Model, load_model, save_model, without_zeros
 

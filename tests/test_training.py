@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import numba
 import numpy as np
 import oracles
 import pytest
@@ -13,7 +14,7 @@ from mtparse.features.index import FeatureIndex
 from mtparse.inference.kernels import best_tree_kernel
 from mtparse.training.data import ArcRows, extract_training
 from mtparse.training.log_linear import train_log_linear
-from mtparse.training.max_margin import SKIP, train_max_margin
+from mtparse.training.max_margin import train_max_margin
 from mtparse.training.objectives import (
     Family,
     attachment,
@@ -235,6 +236,18 @@ def test_max_margin_gap_closes_around_recomputed_values(family, step):
         assert all(b >= a - 1e-9 for a, b in itertools.pairwise(duals))
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="thousands of passes need compiled kernels")
+@pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
+def test_adaptive_steps_never_get_stuck(C):
+    rows, columns, _, _ = prepared(17)
+    options = {"C": C, "passes": 1500, "tolerance": 1e-3}
+    passes, _, result = collect(train_max_margin, rows, columns, Family(False, True), **options)
+    gaps = [p.gap for p in passes]
+    assert np.isfinite(result.u).all()
+    assert gaps[-1] < 0.05, gaps[-1]
+    assert passes[-1].step <= 1e6 / C
+
+
 def test_max_margin_weights_are_those_of_its_marginals():
     rows, columns, _, heads = prepared(8)
     family, C = Family(False, True), 0.5
@@ -265,9 +278,9 @@ def test_max_margin_weights_are_those_of_its_marginals():
         after = thetas[s] + (1.0 / C) * C * (loss + scores_of(rows, s, u))
         add(s, gold, marginals(thetas[s]) - marginals(after))
         errors += (loss * marginals(after))[:, 1:].sum()
-    np.testing.assert_allclose(result.u, u, atol=1e3 * SKIP)
+    np.testing.assert_allclose(result.u, u, atol=1e-9)
     dual = C * errors - 0.5 * squared_norm(columns, u)
-    assert passes[0].dual == pytest.approx(dual, abs=1e-5)
+    assert passes[0].dual == pytest.approx(dual, abs=1e-9)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

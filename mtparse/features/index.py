@@ -8,14 +8,13 @@ import numpy as np
 
 from mtparse.features.kernels import (
     BIN_BITS,
-    KNOWN_WITHOUT_FORM,
     NO_BARE,
     Index,
     event_keys,
     fill,
 )
 from mtparse.features.lexicon import MAX_TYPES, Lexicon, TypeTable
-from mtparse.features.program import compile_templates
+from mtparse.features.program import KNOWN_WITHOUT_FORM, compile_templates, form_counts
 from mtparse.features.templates import ATTRIBUTES, MULTIVALUED, Template, resolve
 from mtparse.features.words import hash_words
 
@@ -150,12 +149,6 @@ class FeatureIndex:
             self.lexicon.clear()
         types = [self.lexicon.encode(rows) for rows in sentences]
         return self.lexicon.table(), types
-
-
-def form_counts(masks: np.ndarray) -> np.ndarray:
-    """Number of known forms of each base, int64."""
-    masks = masks & np.uint16(KNOWN_WITHOUT_FORM - 1)
-    return np.unpackbits(masks.astype("<u2").view(np.uint8)).reshape(-1, 16).sum(axis=1, dtype=np.int64)
 
 
 def _count(events: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -24,8 +24,6 @@ BINS = 1 + 2 * len(DISTANCE_BINS)
 """Forms of one base: bare, then leftward heads by distance, then rightward heads."""
 NO_BARE = 16
 """Set in the low bits of an event whose template has no bare form."""
-KNOWN_WITHOUT_FORM = 1 << 15
-"""Mask of a base that was seen often enough as a whole but in none of its forms."""
 MAX_COUNT = 3
 """Counts of what stands in between go up to this."""
 

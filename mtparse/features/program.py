@@ -12,6 +12,9 @@ from mtparse.features.templates import ATTRIBUTES, MULTIVALUED, Atom, Template
 DISTANCE_BINS = (1, 2, 3, 4, 5, 6, 11)
 """Least distance of each bin: 1, 2, 3, 4, 5, 6-10, more than 10."""
 
+KNOWN_WITHOUT_FORM = 1 << 15
+"""Mask of a base that was seen often enough as a whole but in none of its forms."""
+
 HEAD, MODIFIER, PAIR, BETWEEN, MULTI = range(5)
 """Kinds of templates, in the order in which they are evaluated."""
 
@@ -131,3 +134,9 @@ def _parent(ordered: list[Template], index: int) -> int:
         if _kind(other) <= PAIR and other.atoms and set(other.atoms) < atoms
     ]
     return -max(candidates)[1] if candidates else -1
+
+
+def form_counts(masks: np.ndarray) -> np.ndarray:
+    """Number of known forms of each base, int64."""
+    masks = masks & np.uint16(KNOWN_WITHOUT_FORM - 1)
+    return np.unpackbits(masks.astype("<u2").view(np.uint8)).reshape(-1, 16).sum(axis=1, dtype=np.int64)

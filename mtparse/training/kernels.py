@@ -44,7 +44,7 @@ def log_linear_block(rows, begin, end, projective, single, u, gradient):
 
     Returns
     -------
-    The loss, and the first sentence whose gold tree is impossible or whose loss is not finite (else -1).
+    The loss, and the first sentence whose loss is not finite or is negative (else -1).
     """
     loss = 0.0
     for s in range(begin, end):
@@ -58,9 +58,9 @@ def log_linear_block(rows, begin, end, projective, single, u, gradient):
             h = rows.gold[rows.first_word[s] + m]
             here -= scores[h, m]
             marginals[h, m] -= 1.0
-        if not np.isfinite(here):
+        # Rounding may leave -1e-15 where the tree has probability 1; less means a tree of another family.
+        if not np.isfinite(here) or here < -1e-6 * (1.0 + abs(log_partition)):
             return loss, s
-        # Rounding may leave -1e-15 where the tree has probability 1.
         loss += max(here, 0.0)
         for m in range(1, n + 1):
             for h in range(n + 1):

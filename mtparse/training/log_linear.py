@@ -10,6 +10,8 @@ from mtparse.training.data import ArcRows, Columns
 from mtparse.training.objectives import Family, log_linear_loss
 from mtparse.workers import Workers
 
+ROUNDING = 1e-14
+"""A gradient of at most this times C, an arc, is zero but for rounding."""
 HISTORY = 10
 """Pairs of vectors that L-BFGS remembers."""
 
@@ -40,8 +42,12 @@ class _Objective:
 
 
 def relative_norm(v: np.ndarray, gradient: np.ndarray) -> float:
-    """||gradient|| / max(1, ||w||), the certificate of convergence."""
-    return float(np.linalg.norm(gradient) / max(1.0, np.linalg.norm(v)))
+    """||gradient|| / ||w||, the certificate of convergence.
+
+    At the optimum w is C times the negative gradient of the loss, so this is the relative residual,
+    whatever the scale of C.
+    """
+    return float(np.linalg.norm(gradient) / np.linalg.norm(v))
 
 
 def train_log_linear(
@@ -59,7 +65,7 @@ def train_log_linear(
     """Minimise -C Σ log P(y_i|x_i) + 0.5 ||w||² from w = 0 by scipy's L-BFGS or nonlinear CG.
 
     A pass is a step of the optimiser. One rule stops it early: a gradient norm of at most ``tolerance``
-    times max(1, ||w||); the optimiser's own tolerances are 0.
+    times ||w||; the optimiser's own tolerances are 0.
 
     Cost: per evaluation (1 to 2 a step) the sparse product and its transpose, and the marginals.
     """
@@ -71,10 +77,13 @@ def train_log_linear(
     def result(converged: bool, reason: str) -> TrainResult:
         return TrainResult(v * objective.root, done, converged, reason)
 
-    if relative_norm(v, objective.at(v)[1]) <= tolerance:
-        value, gradient = objective.at(v)
-        on_pass(Pass(0, objective=value, gradient_norm=relative_norm(v, gradient)), v)
+    value, gradient = objective.at(v)
+    norm = float(np.linalg.norm(gradient))
+    if norm <= ROUNDING * C * rows.arcs:
+        on_pass(Pass(0, objective=value, gradient_norm=norm), v)
         return result(True, "converged: w = 0 is optimal")
+    if passes == 0:
+        return result(False, out_of_passes(0))
 
     def callback(intermediate_result) -> None:
         nonlocal v, done, outcome
@@ -103,7 +112,7 @@ def train_log_linear(
     if outcome is not None:
         return outcome
     # The line search found no lower point: with these tolerances that is rounding, near an optimum.
-    norm = relative_norm(v, objective.at(v)[1])
+    norm = relative_norm(v, objective.at(v)[1]) if done else np.inf
     return result(
         False,
         f"the line search found no lower point after {done} steps, at relative gradient norm {norm:.2g} "

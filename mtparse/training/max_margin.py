@@ -21,9 +21,9 @@ from mtparse.training.kernels import sentence_scores
 from mtparse.training.objectives import Family, max_margin_loss, squared_norm
 from mtparse.workers import Workers
 
-SKIP = 1e-7
-"""A marginal that moved by less since w last took note of it waits: w always is w(μ) of the noted μ."""
 GROWTH = 1.05
+LARGEST = 1e6
+"""A step grows to this many times 1/C at most: beyond, θ would overflow and nothing would be gained."""
 HALVINGS = 30
 
 
@@ -41,7 +41,7 @@ def _move(rows, first, n, old, new, sign, C, multiplicity, u):
     for m in range(1, n + 1):
         for h in range(n + 1):
             delta = new[h, m] - old[h, m]
-            if h == m or abs(delta) <= SKIP:
+            if h == m or delta == 0.0:
                 continue
             arc = first + arc_number(h, m, n)
             value = sign * C * delta
@@ -68,8 +68,6 @@ def start(rows, projective, single, beta, C, multiplicity, u, theta, mu):
         for m in range(1, n + 1):
             for h in range(n + 1):
                 if h != m:
-                    if abs(marginals[h, m] - tree[h, m]) <= SKIP:
-                        marginals[h, m] = tree[h, m]
                     mu[first + arc_number(h, m, n)] = marginals[h, m]
         _move(rows, first, n, tree, marginals, 1.0, C, multiplicity, u)
 
@@ -101,6 +99,7 @@ def sweep(
                     if h != g:
                         scores[h, m] += 1.0
         accepted = False
+        step = eta[s]
         for _ in range(HALVINGS):
             candidate[:, 0] = 0.0
             for m in range(1, n + 1):
@@ -125,7 +124,7 @@ def sweep(
                 g = rows.gold[rows.first_word[s] + m]
                 for h in range(n + 1):
                     delta = new[h, m] - old[h, m]
-                    if h == m or abs(delta) <= SKIP:
+                    if h == m or delta == 0.0:
                         continue
                     after = _row_sum(rows, first + arc_number(h, m, n), u)
                     if h != g:
@@ -137,16 +136,17 @@ def sweep(
             _move(rows, first, n, old, new, -1.0, C, multiplicity, u)
             eta[s] *= 0.5
         if not accepted:
+            # At rounding: no step helps now, but the other sentences may move on.
+            eta[s] = 0.5 * step
             continue
         if adaptive:
-            eta[s] *= GROWTH
+            eta[s] = min(eta[s] * GROWTH, LARGEST / C)
         for m in range(1, n + 1):
             for h in range(n + 1):
                 if h != m:
                     arc = first + arc_number(h, m, n)
                     theta[arc] = candidate[h, m]
-                    if abs(new[h, m] - old[h, m]) > SKIP:
-                        mu[arc] = new[h, m]
+                    mu[arc] = new[h, m]
 
 
 @kernel

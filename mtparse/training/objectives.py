@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtparse.errors import MtparseError
+from mtparse.evaluation import percent
 from mtparse.training.data import BLOCKS, ArcRows, Columns
 from mtparse.training.kernels import add_rows, decode_block, log_linear_block, max_margin_block
 from mtparse.workers import Workers
@@ -37,7 +38,7 @@ def log_linear_loss(
     Raises
     ------
     MtparseError
-        A sentence whose loss is not finite, by its place in the training set.
+        A sentence whose loss is not finite or negative, by its place in the training set.
     """
     blocks = rows.blocks()
     parts = np.zeros((len(blocks), len(u)))
@@ -48,7 +49,9 @@ def log_linear_loss(
     loss = 0.0
     for part, bad in workers.map(one, range(len(blocks)), ahead=BLOCKS):
         if bad >= 0:
-            raise MtparseError(f"the loss of training sentence {bad + 1} is not finite")
+            raise MtparseError(
+                f"training sentence {bad + 1}: its loss is not finite, or its tree is none of the family"
+            )
         loss += part
     gradient = np.empty(len(u))
     add_rows(parts, gradient)
@@ -76,14 +79,14 @@ class Attachment:
     counted: int
 
     @property
-    def uas(self) -> float:
-        """Percent of all words with the right head."""
-        return 100.0 * self.right / self.words if self.words else float("nan")
+    def uas(self) -> float | None:
+        """Percent of all words with the right head; None where there is no word."""
+        return percent(self.right, self.words) if self.words else None
 
     @property
-    def uas_counted(self) -> float:
-        """Percent of the words that are no punctuation."""
-        return 100.0 * self.right_counted / self.counted if self.counted else float("nan")
+    def uas_counted(self) -> float | None:
+        """Percent of the words that are no punctuation; None where there is no such word."""
+        return percent(self.right_counted, self.counted) if self.counted else None
 
 
 def attachment(

@@ -52,7 +52,7 @@ class Choice:
     passes: int
     decoder: str
     right: int
-    scores: dict[str, float]
+    scores: dict[str, float | None]
     u: np.ndarray = field(repr=False)
 
 

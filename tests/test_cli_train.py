@@ -176,3 +176,48 @@ def test_interrupt_ends_in_one_line(small, tmp_path):
     assert process.returncode == 130
     assert stderr.splitlines()[-1] == "mtparse: error: interrupted"
     assert "Traceback" not in stderr
+
+
+def shell(command: str, *, timeout: int = 120):
+    """Run a command of mtparse in bash; what it printed and its status."""
+    text = command.replace("mtparse ", f"{sys.executable} -m mtparse ")
+    return subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=timeout, check=False)
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "2> >(true)"])
+def test_training_goes_on_when_nobody_reads_its_progress(redirection, small, tmp_path):
+    done = shell(f"mtparse train {small}/run.yaml --out {tmp_path}/r --set trainer.passes=1 {redirection}")
+    assert done.returncode == 0
+    assert (tmp_path / "r" / "model.mtparse").exists()
+
+
+def test_parse_reads_a_named_pipe(run, small, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    done = shell(f"cat {small}/test.conll > {tmp_path}/pipe & mtparse parse {run} {tmp_path}/pipe")
+    assert done.returncode == 0
+    assert done.stdout == shell(f"mtparse parse {run} {small}/test.conll").stdout != ""
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("mtparse parse {run} {small}/test.conll >&-", "standard output is closed"),
+        ("mtparse stats {small}/test.conll >&-", "standard output is closed"),
+        ("mtparse parse {run} {small}/test.conll >/dev/full", "No space left on device"),
+        ("mtparse --help >/dev/full", "No space left on device"),
+        ("mtparse --version >/dev/full", "No space left on device"),
+        ("ulimit -f 1; mtparse parse {run} {small}/train.conll -o {tmp}/o.conll", "o.conll: File too large"),
+    ],
+)
+def test_output_that_cannot_be_written(command, message, run, small, tmp_path):
+    done = shell(command.format(run=run, small=small, tmp=tmp_path))
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_empty_input_is_pointed_out(run):
+    result = call("parse", run, input="")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "mtparse: warning: the input holds no sentence\n"

@@ -89,27 +89,58 @@ def test_any_flipped_byte_or_cut_is_noticed(model, tmp_path):
             load_model(tmp_path / "d")
 
 
+def described(name, kind, shape, offset):
+    return {"name": name, "type": kind, "shape": shape, "offset": offset}
+
+
+KEYS, MASKS = described("keys", "<u8", [3], 0), described("masks", "<u2", [3], 64)
+WEIGHTS = described("weights", "<f8", [3], 128)
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"root": "both"},
         {"decoder": "greedy"},
+        {"templates": ["Hq"]},
         {"arrays": []},
-        {"arrays": [{"name": "keys", "type": "|O", "shape": [1], "offset": 0}]},
-        {"arrays": [{"name": "keys", "type": "<u8", "shape": [10**9], "offset": 0}]},
+        {"arrays": [described("keys", "|O", [3], 0), MASKS, WEIGHTS]},
+        {"arrays": [described("keys", "<u8", [10**9], 0), MASKS, WEIGHTS]},
+        {"arrays": [described("keys", "<u8", [-3], 0), MASKS, WEIGHTS]},
+        {"arrays": [described("keys", "<u8", [3, 1], 0), MASKS, WEIGHTS]},
+        {"arrays": [KEYS, described("masks", "<u2", [2], 64), WEIGHTS]},
+        {"arrays": [KEYS, MASKS, described("weights", "<f8", [2], 128)]},
+        {"arrays": [KEYS, MASKS, described("weights", "<f8", [3], -64)]},
+        {"arrays": [KEYS, MASKS, described("weights", "<u8", [3], 128)]},
         {"info": 3},
     ],
 )
 def test_contents_that_make_no_sense(change, model, tmp_path):
     save_model(model, tmp_path / "m")
-    data = (tmp_path / "m").read_bytes()
-    length = struct.unpack_from("<Q", data, 12)[0]
-    header = json.loads(data[20 : 20 + length]) | change
-    text = json.dumps(header).encode()
-    data = data[:12] + struct.pack("<Q", len(text)) + text + data[20 + length : -32]
-    (tmp_path / "m").write_bytes(data + hashlib.sha256(data).digest())
     with pytest.raises(ModelError, match="make no sense"):
+        load_model(rewritten(tmp_path / "m", change))
+
+
+def test_weights_that_are_not_finite(model, tmp_path):
+    model.weights[1] = np.nan
+    save_model(model, tmp_path / "m")
+    with pytest.raises(ModelError, match="not finite"):
         load_model(tmp_path / "m")
+
+
+def test_the_header_may_be_as_it_is(model, tmp_path):
+    save_model(model, tmp_path / "m")
+    assert load_model(rewritten(tmp_path / "m", {})).root == model.root
+
+
+def rewritten(path, change):
+    """A model file whose header is changed and whose checksum is right."""
+    data = path.read_bytes()
+    length = struct.unpack_from("<Q", data, 12)[0]
+    text = json.dumps(json.loads(data[20 : 20 + length]) | change).encode()
+    data = data[:12] + struct.pack("<Q", len(text)) + text + data[20 + length : -32]
+    path.write_bytes(data + hashlib.sha256(data).digest())
+    return path
 
 
 def test_leaving_out_zeros_changes_no_score():

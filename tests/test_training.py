@@ -329,6 +329,21 @@ def test_two_opposite_trees_are_optimal_at_zero():
     assert passes[0].objective == pytest.approx(2 * np.log(2))
 
 
+@pytest.mark.parametrize("C", [1e-8, 1e-3, 1e3])
+def test_convergence_does_not_depend_on_the_scale_of_c(C):
+    rows, columns, _, _ = prepared(18)
+    passes, _, result = collect(train_log_linear, rows, columns, FAMILIES[0], C=C, passes=400)
+    assert result.converged
+    assert result.passes >= 1
+    assert passes[-1].gradient_norm <= 1e-4
+    with Workers() as workers:
+        _, gradient = log_linear_loss(rows, FAMILIES[0], result.u, workers)
+    # at the optimum w = -C * gradient of the loss
+    np.testing.assert_allclose(
+        result.u, -C * gradient * columns.multiplicity, atol=1e-3 * np.abs(result.u).max()
+    )
+
+
 def test_separable_data_with_little_regularisation_ends_in_good_order():
     rows, columns, _, _ = prepared(15)
     passes, _, result = collect(

@@ -304,18 +304,25 @@ def compare_command(
 
 
 def _write_sentences(sentences, output: str | None, encoding: str) -> None:
-    """Write to a file, or to standard output; say so where there was nothing to write."""
+    """Write to a file, with progress, or to standard output; say so where there was nothing to write."""
     from mtparse.conll import write_conll
+    from mtparse.progress import Progress
 
+    to_stdout = output in (None, "-")
+    task = Progress(quiet=to_stdout).task("sentences", None)
     count = 0
 
     def counted():
         nonlocal count
         for sentence in sentences:
             count += 1
+            task.update(count)
             yield sentence
 
-    write_conll(counted(), stdout() if output in (None, "-") else output, encoding=encoding)
+    try:
+        write_conll(counted(), stdout() if to_stdout else output, encoding=encoding)
+    finally:
+        task.close()
     if not count:
         warn("the input holds no sentence")
 

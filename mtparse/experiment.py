@@ -126,6 +126,7 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
             choice = choose(config, runs)
             sizes = {"training": training.words, "validation": valid.words if valid else 0}
             if refit:
+                del index, data  # two training matrices side by side would double the memory
                 index, data = prepare(config, training + valid, None, single, workers, progress)
                 again = _train_one(
                     config, data, choice.C, workers, directory.log, progress, passes=choice.passes

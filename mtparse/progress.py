@@ -33,15 +33,15 @@ class Progress:
             self._quiet = True  # nobody reads it any more; the work goes on
         self._last = time.monotonic()
 
-    def task(self, name: str, total: int) -> Task:
-        """A piece of work of ``total`` steps."""
+    def task(self, name: str, total: int | None) -> Task:
+        """A piece of work of ``total`` steps, None where nobody knows how many."""
         return Task(self, name, total)
 
 
 class Task:
     """One bar, or one series of lines."""
 
-    def __init__(self, progress: Progress, name: str, total: int) -> None:
+    def __init__(self, progress: Progress, name: str, total: int | None) -> None:
         self._progress, self._name, self._total, self._done = progress, name, total, 0
         self._bar = None
         if progress._bar:
@@ -59,7 +59,8 @@ class Task:
             except (OSError, ValueError):
                 self._progress._quiet = True
         elif time.monotonic() - self._progress._last >= SECONDS_BETWEEN_LINES:
-            self._progress.say(f"{self._name}: {done} of {self._total}{f', {note}' if note else ''}")
+            of = "" if self._total is None else f" of {self._total}"
+            self._progress.say(f"{self._name}: {done}{of}{f', {note}' if note else ''}")
 
     def close(self) -> None:
         """The work is over, done or not."""

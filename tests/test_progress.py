@@ -49,6 +49,13 @@ def test_lines_elsewhere_not_too_often(monkeypatch):
     ]
 
 
+def test_an_unknown_total(monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("sys.stderr", target := io.StringIO())
+    Progress().task("sentences", None).update(7)
+    assert target.getvalue() == "sentences: 7\n"
+
+
 def test_quiet(monkeypatch):
     assert work(io.StringIO(), monkeypatch, quiet=True) == ""
 

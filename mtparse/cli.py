@@ -196,6 +196,46 @@ def train_command(
     write(f"{format_summary(summary)}\nmodel: {os.path.join(out, summary['model'])}")
 
 
+@main.command("reproduce")
+@click.argument("config", type=click.Path(dir_okay=False))
+@click.option(
+    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Override a key by its dotted name."
+)
+@click.option("--out", metavar="DIR", help="Directory of the experiment; runs/NAME by default.")
+@jobs_option
+@click.option("--only", metavar="LANGUAGE,...", help="Some of the languages.")
+@click.option("--resume", is_flag=True, help="Go on where an interruption left the experiment in --out.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+def reproduce_command(
+    config: str,
+    overrides: tuple[str, ...],
+    out: str | None,
+    jobs: int,
+    only: str | None,
+    resume: bool,
+    quiet: bool,
+) -> None:
+    """Run the paper's experiment: every language, trainer and tree family of CONFIG.
+
+    Tunes on validation data, tests once, prints the paper's tables and leaves them in a directory with
+    all runs. A finished experiment is printed again by --resume.
+
+    \b
+    Example:
+      mtparse reproduce configs/demo.yaml --out runs/demo-table
+    """
+    from mtparse.plan import load_plan
+
+    plan = load_plan(config, overrides)
+    if only is not None:
+        plan = plan.only(only.split(","))
+    from mtparse.progress import Progress
+    from mtparse.reproduce import reproduce
+
+    out = out or os.path.join("runs", plan.name)
+    write(reproduce(plan, out, jobs=jobs, resume=resume, progress=Progress(quiet)).rstrip())
+
+
 @main.command("parse")
 @click.argument("model", type=click.Path())
 @click.argument("input", default="-")

@@ -8,12 +8,14 @@ import platform
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib.metadata import version
 
 import numpy as np
 
 from mtparse._jit import COMPILES
 from mtparse.config import Config, dump_config, require_files
+from mtparse.conll import write_conll
 from mtparse.errors import ConfigError, MtparseError
 from mtparse.evaluation import evaluate, is_punctuation
 from mtparse.features.index import FeatureIndex
@@ -23,14 +25,16 @@ from mtparse.files import atomic_writer
 from mtparse.model import MODEL_NAME, Model, save_model, without_zeros
 from mtparse.parser import Parser
 from mtparse.progress import Progress
+from mtparse.sentence import Sentence
 from mtparse.training.data import extract_training, extract_validation
 from mtparse.training.objectives import Family
-from mtparse.training.tuning import Prepared, Run, choose, run_trainer
+from mtparse.training.tuning import Choice, Prepared, Run, choose, run_trainer
 from mtparse.treebank import Treebank, is_single, read_treebank, validation_mask
 from mtparse.trees import is_projective, projectivize
 from mtparse.workers import Workers, thread_count
 
 CONFIG_NAME, LOG_NAME, SCORES_NAME = "config.yaml", "log.jsonl", "scores.json"
+PARSED_NAME = "parsed.conll"
 
 
 def require_free(path: str) -> None:
@@ -46,12 +50,13 @@ def require_free(path: str) -> None:
 
 
 class RunDirectory:
-    """A directory that one training run fills; refuses one that holds anything."""
+    """A directory that one training run fills; refuses one that holds anything. Begins with the config."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, config: Config) -> None:
         self.path = path
         require_free(path)
         os.makedirs(path, exist_ok=True)
+        self.write(CONFIG_NAME, dump_config(config))
         self._lock = threading.Lock()
         self._log = open(self.file(LOG_NAME), "w", encoding="utf-8")  # noqa: SIM115 - closed by close()
 
@@ -73,6 +78,36 @@ class RunDirectory:
     def close(self) -> None:
         """Close the log."""
         self._log.close()
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The training and validation data of a run.
+
+    ``single`` is whether trees have one root, over the data that the model will be trained on at last;
+    ``hashes`` are the SHA-256 of the files.
+    """
+
+    training: Treebank
+    valid: Treebank | None
+    single: bool
+    hashes: dict[str, str]
+
+
+def read_parts(config: Config) -> Parts:
+    """Read the training file and read, or split off, the validation part."""
+    training = read_treebank(config.data.train_path, config)
+    hashes = {"train": training.sha256}
+    valid = None
+    if config.data.valid_path is not None:
+        valid = read_treebank(config.data.valid_path, config)
+        hashes["valid"] = valid.sha256
+    elif config.data.valid is not None:
+        lengths = [len(s) for s in training.sentences]
+        mask = validation_mask(lengths, config.data.valid.kind, config.data.valid.value)
+        valid, training = training.take(mask), training.take(~mask)
+    last = training + valid if config.refit and valid is not None else training
+    return Parts(training, valid, is_single(last, config.root), hashes)
 
 
 def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None = None) -> dict:
@@ -97,77 +132,101 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
     """
     progress = progress or Progress(quiet=True)
     threads = thread_count(jobs or config.threads)
-    paths = {"train": config.data.train_path, "valid": config.data.valid_path, "test": config.data.test_path}
-    paths = {part: path for part, path in paths.items() if path is not None}
     require_files([config])
     require_free(out)
     began = time.monotonic()
-    used = versions()
-    if COMPILES:
-        progress.say("compiling kernels as they are needed: about half a minute, once after an installation")
-    training = read_treebank(paths["train"], config)
-    hashes = {"train": training.sha256}
-    valid = None
-    if "valid" in paths:
-        valid = read_treebank(paths["valid"], config)
-        hashes["valid"] = valid.sha256
-    elif config.data.valid is not None:
-        lengths = [len(s) for s in training.sentences]
-        mask = validation_mask(lengths, config.data.valid.kind, config.data.valid.value)
-        valid, training = training.take(mask), training.take(~mask)
-    refit = config.refit and valid is not None
-    single = is_single(training + valid if refit else training, config.root)
-    directory = RunDirectory(out)
+    say_if_compiling(progress)
+    parts = read_parts(config)
+    directory = RunDirectory(out, config)
     try:
-        directory.write(CONFIG_NAME, dump_config(config))
         with Workers(threads) as workers:
-            index, data = prepare(config, training, valid, single, workers, progress)
+            index, data = prepare(config, parts.training, parts.valid, parts.single, workers, progress)
             runs = tune(config, data, threads, directory.log, progress)
             choice = choose(config, runs)
-            sizes = {"training": training.words, "validation": valid.words if valid else 0}
-            if refit:
+            u = choice.u
+            if config.refit and parts.valid is not None:
                 del index, data  # two training matrices side by side would double the memory
-                index, data = prepare(config, training + valid, None, single, workers, progress)
-                again = _train_one(
-                    config, data, choice.C, workers, directory.log, progress, passes=choice.passes
+                index, data = prepare(
+                    config, parts.training + parts.valid, None, parts.single, workers, progress
                 )
-                u = again.result.u
-            else:
-                u = choice.u
-        summary = {
-            "name": config.name,
-            "model": MODEL_NAME,
-            "trainer": config.trainer.name,
-            "trees": config.trees,
-            "root": "single" if single else "multi",
-            "decoder": choice.decoder,
-            "C": choice.C,
-            "passes": choice.passes,
-            "refit": refit,
-            "valid": choice.scores,
-            "words": sizes,
-            "features": len(index),
-            "columns": len(data.columns),
-            "ended": [{"C": r.C, "passes": r.result.passes, "converged": r.result.converged,
-                       "reason": r.result.reason} for r in runs],
-            "seed": config.seed,
-            "sha256": hashes,
-        }  # fmt: skip
-        summary["versions"] = used
-        model = make_model(index, data.columns.feature_weights(u), summary)
-        save_model(model, directory.file(MODEL_NAME))
-
-        def report() -> None:
-            summary["seconds"] = round(time.monotonic() - began, 1)
-            directory.write(SCORES_NAME, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
-
-        report()
-        if "test" in paths:
-            # Read once, here: nothing above this line has seen it. Should it be faulty, the model is safe.
-            summary["test"], hashes["test"] = score_file(Parser(model), paths["test"], config, threads)
-            report()
+                u = refit(config, data, choice, workers, directory.log, progress)
+        weights = data.columns.feature_weights(u)
+        return finish(config, directory, parts, runs, choice, index, weights, threads, began)
     finally:
         directory.close()
+
+
+def say_if_compiling(progress: Progress) -> None:
+    """Say that kernels will be compiled, in the first run after an installation."""
+    if COMPILES:
+        progress.say("compiling kernels as they are needed: about half a minute, once after an installation")
+
+
+def refit(config: Config, data: Prepared, choice: Choice, workers: Workers, log, progress) -> np.ndarray:
+    """Train again with the chosen C and number of passes; the columns' summed weights."""
+    run = train_once(config, data, choice.C, workers, log, progress, passes=choice.passes)
+    return run.result.u
+
+
+def finish(
+    config: Config,
+    directory: RunDirectory,
+    parts: Parts,
+    runs: list[Run],
+    choice: Choice,
+    index: FeatureIndex,
+    weights: np.ndarray,
+    threads: int,
+    began: float,
+) -> dict:
+    """Save the model, then, if there is a test file, read it for the first time and score on it.
+
+    Parameters
+    ----------
+    weights
+        float64 (F,), the weight of each feature of ``index``.
+    began
+        When the run began, by ``time.monotonic``.
+
+    Returns
+    -------
+    dict
+        What ``scores.json`` holds.
+    """
+    summary = {
+        "name": config.name,
+        "model": MODEL_NAME,
+        "trainer": config.trainer.name,
+        "trees": config.trees,
+        "root": "single" if parts.single else "multi",
+        "decoder": choice.decoder,
+        "C": choice.C,
+        "passes": choice.passes,
+        "refit": config.refit and parts.valid is not None,
+        "valid": choice.scores,
+        "words": {"training": parts.training.words, "validation": parts.valid.words if parts.valid else 0},
+        "features": len(index),
+        "ended": [{"C": r.C, "passes": r.result.passes, "converged": r.result.converged,
+                   "reason": r.result.reason} for r in runs],
+        "seed": config.seed,
+        "sha256": dict(parts.hashes),
+        "versions": versions(),
+    }  # fmt: skip
+    model = make_model(index, weights, summary)
+    save_model(model, directory.file(MODEL_NAME))
+
+    def report() -> None:
+        summary["seconds"] = round(time.monotonic() - began, 1)
+        directory.write(SCORES_NAME, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+
+    if config.data.test_path is not None:
+        report()  # should the test file be faulty, nothing else is lost
+        test = read_treebank(config.data.test_path, config)
+        parsed = list(Parser(model).parse(test.sentences, threads=threads))
+        write_conll(parsed, directory.file(PARSED_NAME), encoding=config.data.encoding)
+        summary["test"] = score(test, parsed)
+        summary["sha256"]["test"] = test.sha256
+    report()
     return summary
 
 
@@ -220,7 +279,7 @@ def tune(config: Config, data: Prepared, threads: int, log, progress: Progress) 
 
     def one(C: float | None) -> Run:
         with Workers(max(1, threads // outer)) as workers:
-            return _train_one(config, data, C, workers, log, progress, cancelled=cancel.is_set)
+            return train_once(config, data, C, workers, log, progress, cancelled=cancel.is_set)
 
     if outer == 1:
         return [one(C) for C in costs]
@@ -241,17 +300,14 @@ def make_model(index: FeatureIndex, weights: np.ndarray, info: dict) -> Model:
     )
 
 
-def score_file(parser: Parser, path: str, config: Config, threads: int) -> tuple[dict, str]:
-    """UAS of a parser on a gold file, of all tokens and by the CoNLL-X rule; the file's SHA-256."""
-    gold = read_treebank(path, config)
-    parsed = list(parser.parse(gold.sentences, threads=threads))
-    scores = {
+def score(gold: Treebank, parsed: list[Sentence]) -> dict:
+    """UAS of parsed sentences, of all tokens and by the CoNLL-X rule; None where nothing is scored."""
+    return {
         "all_tokens": evaluate(gold.sentences, parsed, punctuation=True).as_dict()["UAS"],
         "without_punctuation": evaluate(gold.sentences, parsed).as_dict()["UAS"],
         "sentences": len(gold.sentences),
         "words": gold.words,
     }
-    return scores, gold.sha256
 
 
 def versions() -> dict[str, str]:
@@ -278,7 +334,8 @@ def format_summary(summary: dict) -> str:
     return "\n".join(lines)
 
 
-def _train_one(config, data, C, workers, log, progress, *, passes=None, cancelled=lambda: False) -> Run:
+def train_once(config, data, C, workers, log, progress, *, passes=None, cancelled=lambda: False) -> Run:
+    """Train with one C, with progress; ``passes`` are those of a refit."""
     total = config.trainer.passes if passes is None else passes
     name = config.trainer.name if C is None else f"{config.trainer.name} C={C:g}"
     task = progress.task(name, total)

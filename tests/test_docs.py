@@ -39,7 +39,7 @@ def outputs(folder) -> dict[str, str]:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     found = {}
     for line in shell_lines():
-        command = re.sub(r"\bmtparse (?=train|parse|eval|stats)", f"{sys.executable} -m mtparse ", line)
+        command = re.sub(rf"\bmtparse (?={'|'.join(main.commands)})", f"{sys.executable} -m mtparse ", line)
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", command],
             cwd=folder, env=environment, capture_output=True, text=True, check=False,
@@ -51,7 +51,7 @@ def outputs(folder) -> dict[str, str]:
 
 def test_commands_run(outputs):
     assert len(outputs) >= 6
-    assert {line.split("mtparse ")[1].split()[0] for line in outputs} >= {"train", "parse", "eval", "stats"}
+    assert {line.split("mtparse ")[1].split()[0] for line in outputs} >= set(main.commands) - {"projectivize"}
     scores = next(text for line, text in outputs.items() if line.startswith("mtparse eval"))
     uas = float(re.search(r"Unlabeled .* = ([\d.]+) %", scores)[1])
     assert 70 < uas < 100
@@ -77,7 +77,7 @@ def test_configs_in_the_readme_are_valid(tmp_path):
 
 
 def test_every_command_and_option_has_help_and_stands_in_the_readme():
-    assert set(main.commands) >= {"train", "parse", "eval", "stats"}
+    assert len(main.commands) >= 7
     for name, command in main.commands.items():
         assert command.help
         heading = next(line for line in README.splitlines() if line.startswith(f"### `mtparse {name} "))

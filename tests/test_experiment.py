@@ -60,7 +60,13 @@ def test_a_split_must_leave_something(kind, value, what):
 
 @nojit
 def test_run_directory_holds_all(run, small):
-    assert sorted(os.listdir(run)) == ["config.yaml", "log.jsonl", "model.mtparse", "scores.json"]
+    assert sorted(os.listdir(run)) == [
+        "config.yaml",
+        "log.jsonl",
+        "model.mtparse",
+        "parsed.conll",
+        "scores.json",
+    ]
     config = load_config(run / "config.yaml")
     assert config == load_config(small / "run.yaml", ["name=run"])
     scores = json.loads((run / "scores.json").read_text())

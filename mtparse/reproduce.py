@@ -1,0 +1,237 @@
+"""A whole experiment: every cell of a plan, features shared, finished runs kept, tables at the end.
+
+Runs of one language and tree family share one extraction. They are drawn by threads, one C at a time, and
+stored as they end, so that an experiment goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict
+
+import numpy as np
+
+from mtparse.config import Config
+from mtparse.errors import MtparseError
+from mtparse.experiment import (
+    SCORES_NAME,
+    RunDirectory,
+    finish,
+    prepare,
+    read_parts,
+    refit,
+    require_free,
+    say_if_compiling,
+)
+from mtparse.files import atomic_writer
+from mtparse.plan import Cell, Plan
+from mtparse.progress import Progress
+from mtparse.tables import write_tables
+from mtparse.training.base import TrainResult
+from mtparse.training.tuning import Choice, Prepared, Run, choose, run_trainer
+from mtparse.workers import Workers, thread_count
+
+PLAN_NAME = "plan.yaml"
+
+
+class _Store:
+    """The directory of an experiment: its plan, its runs, and parts of unfinished runs."""
+
+    def __init__(self, path: str, plan: Plan, resume: bool) -> None:
+        self.path = path
+        written = os.path.join(path, PLAN_NAME)
+        if resume and os.path.exists(written):
+            with open(written, encoding="utf-8") as file:
+                if file.read() != plan.dump():
+                    raise MtparseError(f"{written}: not the plan that is to be resumed; name another --out")
+            return
+        require_free(path)
+        os.makedirs(path, exist_ok=True)
+        with atomic_writer(written, "w") as file:
+            file.write(plan.dump())
+
+    def run(self, cell: Cell) -> str:
+        """The run directory of a cell."""
+        return os.path.join(self.path, "runs", str(cell))
+
+    def finished(self, cell: Cell) -> dict | None:
+        """What the scores of a cell's run are, if it is finished."""
+        path = os.path.join(self.run(cell), SCORES_NAME)
+        if not os.path.exists(path):
+            return None
+        with open(path, encoding="utf-8") as file:
+            scores = json.load(file)
+        return scores if "test" in scores else None
+
+    def _part(self, cell: Cell, C: float | None) -> str:
+        return os.path.join(self.path, "parts", str(cell), "run" if C is None else f"C={C!r}")
+
+    def save_part(self, cell: Cell, run: Run, records: list[dict]) -> None:
+        """Keep what training with one C gave; it appears whole."""
+        path = self._part(cell, run.C)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        result = {k: v for k, v in asdict(run.result).items() if k != "u"}
+        best = {
+            name: {k: v for k, v in asdict(choice).items() if k != "u"} for name, choice in run.best.items()
+        }
+        text = json.dumps({"C": run.C, "result": result, "best": best, "log": records})
+        arrays = {f"u_{name}": choice.u for name, choice in run.best.items()}
+        with atomic_writer(f"{path}.npz") as file:
+            np.savez(file, text=np.frombuffer(text.encode(), np.uint8), **arrays)
+
+    def load_part(self, cell: Cell, C: float | None) -> tuple[Run, list[dict]] | None:
+        """What :meth:`save_part` kept, if it did."""
+        path = f"{self._part(cell, C)}.npz"
+        if not os.path.exists(path):
+            return None
+        with np.load(path, allow_pickle=False) as stored:
+            kept = json.loads(stored["text"].tobytes())
+            best = {name: Choice(**c, u=stored[f"u_{name}"]) for name, c in kept["best"].items()}
+        result = TrainResult(np.empty(0), **kept["result"])
+        return Run(kept["C"], result, best), kept["log"]
+
+    def clear_parts(self, cell: Cell) -> None:
+        """The cell's run is finished."""
+        shutil.rmtree(os.path.join(self.path, "parts", str(cell)), ignore_errors=True)
+
+
+class _Overall:
+    """Progress of the whole: runs done, and how long the rest may take."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._task = progress.task("runs", total)
+        self._total, self._done, self._began = total, 0, time.monotonic()
+        self._lock = threading.Lock()
+
+    def step(self) -> None:
+        """One more run is done."""
+        with self._lock:
+            self._done += 1
+            left = (time.monotonic() - self._began) / self._done * (self._total - self._done)
+            self._task.update(self._done, f"about {left / 60:.0f} min left")
+
+    def close(self) -> None:
+        """No more runs."""
+        self._task.close()
+
+
+def reproduce(
+    plan: Plan, out: str, *, jobs: int = 0, resume: bool = False, progress: Progress | None = None
+) -> str:
+    """Run what is not finished of an experiment and write its tables.
+
+    Parameters
+    ----------
+    out
+        The experiment's directory: made here, or empty, or, with ``resume``, one of the same plan.
+    jobs
+        Threads; 0: all cores. No result depends on it.
+    resume
+        Go on where an interruption left the experiment.
+
+    Returns
+    -------
+    str
+        The tables as Markdown.
+
+    Raises
+    ------
+    MtparseError
+        Whatever is wrong with the data or the directory.
+    """
+    progress = progress or Progress(quiet=True)
+    threads = thread_count(jobs)
+    plan.require_files()
+    store = _Store(out, plan, resume)
+    missing = {cell: config for cell, config in plan.cells.items() if store.finished(cell) is None}
+    if missing:
+        say_if_compiling(progress)
+        overall = _Overall(progress, sum(len(_costs(config)) for config in missing.values()))
+        try:
+            for language in plan.languages:
+                for trees in plan.trees:
+                    group = {k: v for k, v in missing.items() if (k.language, k.trees) == (language, trees)}
+                    if group:
+                        _run_group(group, store, threads, progress, overall)
+        finally:
+            overall.close()
+    return write_tables(plan, {cell: store.run(cell) for cell in plan.cells}, os.path.join(out, "tables"))
+
+
+def _costs(config: Config) -> list[float | None]:
+    return [None] if config.trainer.C is None else sorted(config.trainer.C)
+
+
+def _run_group(
+    group: dict[Cell, Config], store: _Store, threads: int, progress: Progress, overall: _Overall
+) -> None:
+    """All runs of one language and tree family."""
+    began = time.monotonic()
+    first = next(iter(group.values()))
+    parts = read_parts(first)
+    with Workers(threads) as workers:
+        index, data = prepare(first, parts.training, parts.valid, parts.single, workers, progress)
+        runs = _run_all(group, data, store, threads, overall)
+        choices = {cell: choose(config, [run for run, _ in runs[cell]]) for cell, config in group.items()}
+        refitted = None
+        if first.refit:
+            del index, data
+            both = parts.training + parts.valid
+            index, refitted = prepare(first, both, None, parts.single, workers, progress)
+            columns = refitted.columns
+        else:
+            columns = data.columns
+        for cell, config in group.items():
+            shutil.rmtree(store.run(cell), ignore_errors=True)  # of a run that was interrupted here
+            directory = RunDirectory(store.run(cell), config)
+            try:
+                for _, records in runs[cell]:
+                    for record in records:
+                        directory.log(record)
+                u = choices[cell].u
+                if refitted is not None:
+                    u = refit(config, refitted, choices[cell], workers, directory.log, progress)
+                finish(
+                    config, directory, parts, [run for run, _ in runs[cell]], choices[cell], index,
+                    columns.feature_weights(u), threads, began,
+                )  # fmt: skip
+            finally:
+                directory.close()
+            store.clear_parts(cell)
+
+
+def _run_all(
+    group: dict[Cell, Config], data: Prepared, store: _Store, threads: int, overall: _Overall
+) -> dict[Cell, list[tuple[Run, list[dict]]]]:
+    """The runs of all cells and values of C over the threads, those stored already not again."""
+    cancel = threading.Event()
+
+    def one(cell: Cell, config: Config, C: float | None) -> tuple[Run, list[dict]]:
+        found = store.load_part(cell, C)
+        if found is None:
+            records: list[dict] = []
+            with Workers(1) as workers:
+                run = run_trainer(config, data, C, workers, records.append, cancelled=cancel.is_set)
+            store.save_part(cell, run, records)
+            found = run, records
+        overall.step()
+        return found
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            jobs = {
+                pool.submit(one, cell, config, C): (cell, C)
+                for cell, config in group.items()
+                for C in _costs(config)
+            }
+            done = {jobs[job]: job.result() for job in as_completed(jobs)}
+        except BaseException:
+            cancel.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return {cell: [done[cell, C] for C in _costs(config)] for cell, config in group.items()}

@@ -1,0 +1,216 @@
+"""Whole experiments: the runs that train makes, resumed after an interruption, tables from what is stored."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+
+import pytest
+from click.testing import CliRunner
+from conftest import ROOT
+
+from mtparse import reproduce as module
+from mtparse.cli import main
+from mtparse.config import load_config
+from mtparse.conll import read_conll
+from mtparse.errors import ConfigError, MtparseError
+from mtparse.evaluation import evaluate
+from mtparse.experiment import train
+from mtparse.plan import Cell, load_plan
+from mtparse.reproduce import reproduce
+
+PLAN = """\
+data: {{root: {root}}}
+languages:
+  one: {{train: train.conll, valid: valid.conll, test: test.conll}}
+  two: {{train: valid.conll, valid: {{fraction: 0.3}}, test: test.conll}}
+trainers:
+  perceptron: {{passes: 2}}
+  log-linear: {{C: [0.1, 0.02], passes: 3}}
+features: {{set: mcdonald}}
+{more}
+"""
+
+
+@pytest.fixture(scope="module")
+def plan_file(small, tmp_path_factory):
+    path = tmp_path_factory.mktemp("plan") / "plan.yaml"
+    path.write_text(PLAN.format(root=small, more=""))
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(plan_file, tmp_path_factory):
+    out = tmp_path_factory.mktemp("experiment") / "out"
+    text = reproduce(load_plan(plan_file), os.fspath(out), jobs=2)
+    return out, text
+
+
+def model(out, cell):
+    return (out / "runs" / cell / "model.mtparse").read_bytes()
+
+
+def test_every_cell_is_the_run_that_train_makes(finished, tmp_path):
+    out, _ = finished
+    assert sorted(os.listdir(out / "runs")) == sorted(
+        f"{language}-{trainer}-{trees}"
+        for language in ("one", "two")
+        for trainer in ("perceptron", "log-linear")
+        for trees in ("projective", "nonprojective")
+    )
+    for cell in ("two-log-linear-nonprojective", "one-perceptron-projective"):
+        config = load_config(out / "runs" / cell / "config.yaml")
+        train(config, os.fspath(tmp_path / cell), jobs=1)
+        assert (tmp_path / cell / "model.mtparse").read_bytes() == model(out, cell)
+
+
+def test_tables_say_what_the_runs_scored(finished, small):
+    out, text = finished
+    assert (out / "tables" / "tables.md").read_text() == text
+    gold = list(read_conll(small / "test.conll"))
+    parsed = read_conll(out / "runs" / "one-log-linear-projective" / "parsed.conll")
+    uas = evaluate(gold, parsed, punctuation=True).UAS
+    rows = json.loads((out / "tables" / "table2.json").read_text())
+    assert rows[0]["language"] == "one"
+    assert rows[0]["log-linear, projective"] == pytest.approx(uas)
+    with open(out / "tables" / "table2.csv", newline="") as file:
+        assert float(next(csv.DictReader(file))["log-linear, projective"]) == pytest.approx(uas)
+    best = max(v for k, v in rows[0].items() if k != "language")
+    assert f"**{best:.2f}**" in text
+    for trainer in json.loads((out / "tables" / "table3.json").read_text()):
+        cells = [f"one-{trainer['trainer']}-{trees}" for trees in ("projective", "nonprojective")]
+        scores = [json.loads((out / "runs" / c / "scores.json").read_text()) for c in cells]
+        chosen = max(scores, key=lambda s: (s["valid"]["all_tokens"], s["trees"] == "nonprojective"))
+        assert trainer["one"] == chosen["test"]["all_tokens"]
+        assert trainer["average"] == pytest.approx((trainer["one"] + trainer["two"]) / 2)
+    (pair,) = json.loads((out / "tables" / "significance.json").read_text())
+    assert pair["pair"] == "log-linear against perceptron"
+    assert pair["sentences"] == 2 * len(gold)
+    first = json.loads((out / "tables" / "table1.json").read_text())[0]
+    assert first["crossing %"] > first["non-projective %"] > 0
+
+
+def test_a_finished_experiment_is_only_printed(finished, plan_file, monkeypatch):
+    out, text = finished
+    monkeypatch.setattr(module, "run_trainer", None)
+    assert reproduce(load_plan(plan_file), os.fspath(out), resume=True) == text
+
+
+def test_resume_after_an_interruption_gives_the_same(finished, plan_file, tmp_path, monkeypatch):
+    whole, text = finished
+    out = os.fspath(tmp_path / "out")
+    real, calls = module.run_trainer, []
+
+    def interrupted(*arguments, **options):
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        calls.append(arguments)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(module, "run_trainer", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(load_plan(plan_file), out, jobs=1)
+    assert not os.path.exists(os.path.join(out, "tables"))
+
+    with pytest.raises(MtparseError, match="exists and is not empty"):
+        reproduce(load_plan(plan_file), out, jobs=1)
+    with pytest.raises(MtparseError, match="not the plan that is to be resumed"):
+        reproduce(load_plan(plan_file, ["seed=2"]), out, jobs=1, resume=True)
+
+    def counted(*arguments, **options):
+        calls.append(arguments)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(module, "run_trainer", counted)
+    assert reproduce(load_plan(plan_file), out, jobs=2, resume=True) == text
+    assert len(calls) == 12
+    for cell in os.listdir(whole / "runs"):
+        assert model(tmp_path / "out", cell) == model(whole, cell)
+    assert not os.listdir(tmp_path / "out" / "parts")
+
+
+def test_refit_in_an_experiment(small, tmp_path):
+    (tmp_path / "plan.yaml").write_text(PLAN.format(root=small, more="refit: true\ntrees: [projective]"))
+    plan = load_plan(tmp_path / "plan.yaml").only(["one"])
+    reproduce(plan, os.fspath(tmp_path / "out"), jobs=2)
+    cell = "one-log-linear-projective"
+    train(load_config(tmp_path / "out" / "runs" / cell / "config.yaml"), os.fspath(tmp_path / "r"), jobs=1)
+    assert (tmp_path / "r" / "model.mtparse").read_bytes() == model(tmp_path / "out", cell)
+
+
+@pytest.mark.nojit
+def test_command(plan_file, tmp_path):
+    arguments = ["reproduce", str(plan_file), "--out", str(tmp_path / "o"), "--only", "two", "--jobs", "2"]
+    result = CliRunner().invoke(main, [*arguments, "--set", "trainers.log-linear.C=0.1"])
+    assert result.exit_code == 0, result.output
+    assert "| two |" in result.stdout
+    assert "| one |" not in result.stdout
+    assert "Table 3" in result.stdout
+
+
+@pytest.mark.nojit
+def test_plans_in_configs_load():
+    plan = load_plan(ROOT / "configs" / "demo.yaml")
+    assert len(plan.cells) == 6 * 3 * 2
+    plan.require_files()
+    assert plan.cells[Cell("avelu", "perceptron", "projective")].trainer.C is None
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"languags: {}": ""}, "unknown key languags; did you mean languages"),
+        ({"languages:": "langs:"}, "unknown key langs"),
+        ({"perceptron:": "perceptrn:"}, "trainers.perceptrn: must be one of"),
+        ({"passes: 3": "pases: 3"}, r"one-log-linear-projective\): unknown key trainer.pases"),
+        ({"C: [0.1, 0.02]": "C: 0"}, r"trainer.C = 0"),
+        ({"features:": "trees: [sideways]\nfeatures:"}, "trees must be a list"),
+        ({", test: test.conll}": "}"}, "languages.one needs a test file"),
+        ({"trainers:": "trainers: 3\nname:"}, "trainers must be a section"),
+        ({"data: {": "data: 3 #"}, "data must be a section"),
+        ({"one: {train: train.conll, valid: valid.conll, test: test.conll}": "one: x"}, "languages.one must"),
+    ],
+)
+def test_wrong_plans_are_refused(change, message, small, tmp_path):
+    text = PLAN.format(root=small, more="languags: {}" if "languags: {}" in change else "")
+    for old, new in change.items():
+        text = text.replace(old, new) if new else text
+    (tmp_path / "plan.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        load_plan(tmp_path / "plan.yaml")
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("seed", "must have the form KEY=VALUE"),
+        ("seed.x=1", "seed has no keys"),
+        ("trainers.log-linear.C=-1", "trainer.C = -1"),
+        ("nonsense=1", "unknown key nonsense"),
+    ],
+)
+def test_wrong_overrides_are_refused(override, message, small, tmp_path):
+    (tmp_path / "plan.yaml").write_text(PLAN.format(root=small, more="seed: 1"))
+    with pytest.raises(ConfigError, match=message):
+        load_plan(tmp_path / "plan.yaml", [override])
+
+
+@pytest.mark.nojit
+def test_missing_and_empty_files_are_all_named(small, tmp_path):
+    (tmp_path / "empty.conll").write_text("")
+    text = PLAN.format(root=small, more="").replace(
+        "two: {train: valid.conll", f"two: {{train: {tmp_path}/empty.conll"
+    )
+    (tmp_path / "plan.yaml").write_text(text.replace("train: train.conll", "train: nowhere.conll"))
+    with pytest.raises(ConfigError, match=r"nowhere.conll is missing; .*empty.conll is empty"):
+        reproduce(load_plan(tmp_path / "plan.yaml"), os.fspath(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.nojit
+def test_only_names_languages_of_the_plan(plan_file):
+    with pytest.raises(ConfigError, match="--only three: the plan has one, two"):
+        load_plan(plan_file).only(["three"])

@@ -108,7 +108,9 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
             raise ConfigError(f"{source}: unknown key {printable(str(key))}; {advice}")
     languages = _section(values, "languages", source)
     trainers = _section(values, "trainers", source)
-    for name in trainers:
+    for name, settings in trainers.items():
+        if settings is not None and not isinstance(settings, Mapping):
+            raise ConfigError(f"{source}: trainers.{printable(str(name))} must be a section, or empty")
         if name not in TRAINERS:
             raise ConfigError(
                 f"{source}: trainers.{printable(str(name))}: must be one of {', '.join(TRAINERS)}"

@@ -164,6 +164,7 @@ def test_plans_in_configs_load():
         ({"languags: {}": ""}, "unknown key languags; did you mean languages"),
         ({"languages:": "langs:"}, "unknown key langs"),
         ({"perceptron:": "perceptrn:"}, "trainers.perceptrn: must be one of"),
+        ({"perceptron: {passes: 2}": "perceptron: 2"}, "trainers.perceptron must be a section"),
         ({"passes: 3": "pases: 3"}, r"one-log-linear-projective\): unknown key trainer.pases"),
         ({"C: [0.1, 0.02]": "C: 0"}, r"trainer.C = 0"),
         ({"features:": "trees: [sideways]\nfeatures:"}, "trees must be a list"),

@@ -31,6 +31,12 @@ jobs_option = click.option(
     help="Threads to use; 0, the default, is all cores.",
 )
 
+set_option = click.option(
+    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Override a key by its dotted name."
+)
+
+quiet_option = click.option("--quiet", is_flag=True, help="No progress on standard error.")
+
 
 class Group(click.Group):
     """A group whose commands end in one line on stderr and an exit status, never in a traceback.
@@ -164,13 +170,11 @@ def stats_command(files: tuple[str, ...], as_json: bool, encoding: str) -> None:
 
 @main.command("train")
 @click.argument("config", type=click.Path(dir_okay=False))
-@click.option(
-    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Override a key by its dotted name."
-)
+@set_option
 @click.option("--out", metavar="DIR", help="Run directory to fill; runs/NAME by default.")
 @jobs_option
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Short for --set seed=S.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@quiet_option
 def train_command(
     config: str, overrides: tuple[str, ...], out: str | None, jobs: int, seed: int | None, quiet: bool
 ) -> None:
@@ -198,14 +202,12 @@ def train_command(
 
 @main.command("reproduce")
 @click.argument("config", type=click.Path(dir_okay=False))
-@click.option(
-    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Override a key by its dotted name."
-)
+@set_option
 @click.option("--out", metavar="DIR", help="Directory of the experiment; runs/NAME by default.")
 @jobs_option
 @click.option("--only", metavar="LANGUAGE,...", help="Some of the languages.")
 @click.option("--resume", is_flag=True, help="Go on where an interruption left the experiment in --out.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@quiet_option
 def reproduce_command(
     config: str,
     overrides: tuple[str, ...],

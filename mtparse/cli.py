@@ -230,7 +230,7 @@ def reproduce_command(
 
     plan = load_plan(config, overrides)
     if only is not None:
-        plan = plan.only(only.split(","))
+        plan = plan.only([name.strip() for name in only.split(",") if name.strip()])
     from mtparse.progress import Progress
     from mtparse.reproduce import reproduce
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mtparse.config import TRAINERS, Config, config_from_dict, config_to_dict, require_files
+from mtparse.config_checks import run_name
 from mtparse.config_yaml import dump_yaml, parse_yaml, printable, read_yaml
 from mtparse.errors import ConfigError
 
@@ -66,6 +67,8 @@ class Plan:
             If one of them is not in the plan.
         """
         wanted = list(languages)
+        if not wanted:
+            raise ConfigError(f"--only names no language; the plan has {', '.join(self.languages)}")
         for language in wanted:
             if language not in self.languages:
                 raise ConfigError(f"--only {printable(language)}: the plan has {', '.join(self.languages)}")
@@ -111,6 +114,8 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
     for name, settings in trainers.items():
         if settings is not None and not isinstance(settings, Mapping):
             raise ConfigError(f"{source}: trainers.{printable(str(name))} must be a section, or empty")
+        if settings and "name" in settings:
+            raise ConfigError(f"{source}: trainers.{printable(str(name))}.name: the section is the name")
         if name not in TRAINERS:
             raise ConfigError(
                 f"{source}: trainers.{printable(str(name))}: must be one of {', '.join(TRAINERS)}"
@@ -118,9 +123,17 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
     trees = values.get("trees", list(TREES))
     if not isinstance(trees, list) or not trees or any(family not in TREES for family in trees):
         raise ConfigError(f"{source}: trees must be a list of {' and '.join(TREES)}")
-    data = values.get("data") or {}
+    data = {} if values.get("data") is None else values["data"]
     if not isinstance(data, Mapping):
         raise ConfigError(f"{source}: data must be a section with keys of its own")
+    try:
+        name = run_name(values.get("name", os.fsencode(Path(path).stem).decode("utf-8", "replace")))
+    except ValueError as error:
+        raise ConfigError(f"{source}: name: {error}") from None
+    for language in languages:
+        if not isinstance(language, str) or not language or "," in language:
+            shown = printable(str(language))
+            raise ConfigError(f"{source}: languages.{shown}: a language must be text without a comma")
     shared = {key: values[key] for key in _SHARED if key in values}
     cells = {}
     for language, files in languages.items():
@@ -130,7 +143,7 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
             )
         for trainer, settings in trainers.items():
             for family in trees:
-                cell = Cell(str(language), trainer, family)
+                cell = Cell(language, trainer, family)
                 run = {
                     **shared,
                     "name": str(cell),
@@ -141,7 +154,7 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
                 cells[cell] = config_from_dict(run, Path(path).parent, f"{source} ({cell})")
                 if cells[cell].data.test is None or cells[cell].data.valid is None:
                     raise ConfigError(f"{source}: languages.{language} needs a test file and validation data")
-    return Plan(str(values.get("name") or Path(path).stem), cells)
+    return Plan(name, cells)
 
 
 def _section(values: Mapping, key: str, source: str) -> Mapping[str, Any]:

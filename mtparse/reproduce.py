@@ -6,19 +6,24 @@ stored as they end, so that an experiment goes on where it was stopped.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import threading
 import time
+import zipfile
+import zlib
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 
 import numpy as np
 
+from mtparse import __version__
 from mtparse.config import Config
 from mtparse.errors import MtparseError
 from mtparse.experiment import (
+    PARSED_NAME,
     SCORES_NAME,
     RunDirectory,
     finish,
@@ -29,6 +34,7 @@ from mtparse.experiment import (
     say_if_compiling,
 )
 from mtparse.files import atomic_writer
+from mtparse.model import MODEL_NAME
 from mtparse.plan import Cell, Plan
 from mtparse.progress import Progress
 from mtparse.tables import write_tables
@@ -36,7 +42,7 @@ from mtparse.training.base import TrainResult
 from mtparse.training.tuning import Choice, Prepared, Run, choose, run_trainer
 from mtparse.workers import Workers, thread_count
 
-PLAN_NAME = "plan.yaml"
+PLAN_NAME, INPUTS_NAME = "plan.yaml", "inputs.json"
 
 
 class _Store:
@@ -44,16 +50,18 @@ class _Store:
 
     def __init__(self, path: str, plan: Plan, resume: bool) -> None:
         self.path = path
-        written = os.path.join(path, PLAN_NAME)
-        if resume and os.path.exists(written):
-            with open(written, encoding="utf-8") as file:
-                if file.read() != plan.dump():
-                    raise MtparseError(f"{written}: not the plan that is to be resumed; name another --out")
+        begun = {PLAN_NAME: plan.dump(), INPUTS_NAME: json.dumps(_inputs(plan), indent=2) + "\n"}
+        if resume and all(os.path.exists(os.path.join(path, name)) for name in begun):
+            for name, text in begun.items():
+                with open(os.path.join(path, name), "rb") as file:
+                    if file.read() != text.encode():
+                        raise MtparseError(_difference(os.path.join(path, name), name))
             return
         require_free(path)
         os.makedirs(path, exist_ok=True)
-        with atomic_writer(written, "w") as file:
-            file.write(plan.dump())
+        for name, text in begun.items():
+            with atomic_writer(os.path.join(path, name), "w") as file:
+                file.write(text)
 
     def run(self, cell: Cell) -> str:
         """The run directory of a cell."""
@@ -61,12 +69,14 @@ class _Store:
 
     def finished(self, cell: Cell) -> dict | None:
         """What the scores of a cell's run are, if it is finished."""
-        path = os.path.join(self.run(cell), SCORES_NAME)
-        if not os.path.exists(path):
+        try:
+            with open(os.path.join(self.run(cell), SCORES_NAME), encoding="utf-8") as file:
+                scores = json.load(file)
+        except (OSError, ValueError):
             return None
-        with open(path, encoding="utf-8") as file:
-            scores = json.load(file)
-        return scores if "test" in scores else None
+        rest = [os.path.join(self.run(cell), name) for name in (MODEL_NAME, PARSED_NAME)]
+        whole = isinstance(scores, dict) and "test" in scores and all(map(os.path.exists, rest))
+        return scores if whole else None
 
     def _part(self, cell: Cell, C: float | None) -> str:
         return os.path.join(self.path, "parts", str(cell), "run" if C is None else f"C={C!r}")
@@ -85,19 +95,35 @@ class _Store:
             np.savez(file, text=np.frombuffer(text.encode(), np.uint8), **arrays)
 
     def load_part(self, cell: Cell, C: float | None) -> tuple[Run, list[dict]] | None:
-        """What :meth:`save_part` kept, if it did."""
-        path = f"{self._part(cell, C)}.npz"
-        if not os.path.exists(path):
+        """What :meth:`save_part` kept, if it did and it can be read; otherwise the run is done again."""
+        try:
+            with np.load(f"{self._part(cell, C)}.npz", allow_pickle=False) as stored:
+                kept = json.loads(stored["text"].tobytes())
+                best = {name: Choice(**c, u=stored[f"u_{name}"]) for name, c in kept["best"].items()}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
             return None
-        with np.load(path, allow_pickle=False) as stored:
-            kept = json.loads(stored["text"].tobytes())
-            best = {name: Choice(**c, u=stored[f"u_{name}"]) for name, c in kept["best"].items()}
         result = TrainResult(np.empty(0), **kept["result"])
         return Run(kept["C"], result, best), kept["log"]
 
     def clear_parts(self, cell: Cell) -> None:
         """The cell's run is finished."""
         shutil.rmtree(os.path.join(self.path, "parts", str(cell)), ignore_errors=True)
+
+
+def _inputs(plan: Plan) -> dict[str, str]:
+    """What results depend on besides the plan: the SHA-256 of every file, and the version."""
+    found = {"mtparse": __version__}
+    for config in plan.cells.values():
+        for path in (config.data.train_path, config.data.valid_path, config.data.test_path):
+            if path is not None and path not in found:
+                with open(path, "rb") as file:
+                    found[path] = hashlib.sha256(file.read()).hexdigest()
+    return found
+
+
+def _difference(path: str, name: str) -> str:
+    what = "the plan" if name == PLAN_NAME else "a treebank, or mtparse itself,"
+    return f"{path}: {what} is not what the experiment began with; begin anew with another --out"
 
 
 class _Overall:

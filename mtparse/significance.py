@@ -98,6 +98,8 @@ def randomization_test(difference: np.ndarray, samples: int = SAMPLES, seed: int
     """
     difference = np.asarray(difference, np.int64)
     difference = difference[difference != 0]
+    if not len(difference):
+        return 1.0
     seen = abs(int(difference.sum()))
     random = np.random.default_rng(seed)
     extreme, left = 0, samples

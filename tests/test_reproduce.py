@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -115,7 +116,7 @@ def test_resume_after_an_interruption_gives_the_same(finished, plan_file, tmp_pa
 
     with pytest.raises(MtparseError, match="exists and is not empty"):
         reproduce(load_plan(plan_file), out, jobs=1)
-    with pytest.raises(MtparseError, match="not the plan that is to be resumed"):
+    with pytest.raises(MtparseError, match=r"plan\.yaml: the plan is not what the experiment began with"):
         reproduce(load_plan(plan_file, ["seed=2"]), out, jobs=1, resume=True)
 
     def counted(*arguments, **options):
@@ -128,6 +129,32 @@ def test_resume_after_an_interruption_gives_the_same(finished, plan_file, tmp_pa
     for cell in os.listdir(whole / "runs"):
         assert model(tmp_path / "out", cell) == model(whole, cell)
     assert not os.listdir(tmp_path / "out" / "parts")
+
+
+def test_changed_data_are_not_resumed(small, tmp_path):
+    for part in ("train.conll", "valid.conll", "test.conll"):
+        (tmp_path / part).write_bytes((small / part).read_bytes())
+    (tmp_path / "plan.yaml").write_text(PLAN.format(root=tmp_path, more="trees: [projective]"))
+    plan, out = load_plan(tmp_path / "plan.yaml").only(["two"]), os.fspath(tmp_path / "out")
+    reproduce(plan, out)
+    reproduce(plan, out, resume=True)
+    (tmp_path / "test.conll").write_bytes((small / "valid.conll").read_bytes())
+    with pytest.raises(MtparseError, match=r"inputs.json: a treebank, or mtparse itself, is not what"):
+        reproduce(plan, out, resume=True)
+
+
+def test_damaged_runs_and_parts_are_made_again(finished, plan_file, tmp_path, monkeypatch):
+    whole, text = finished
+    shutil.copytree(whole, tmp_path / "out")
+    runs = tmp_path / "out" / "runs"
+    (runs / "one-perceptron-projective" / "scores.json").write_text("{")
+    (runs / "one-log-linear-projective" / "parsed.conll").unlink()
+    part = tmp_path / "out" / "parts" / "one-perceptron-projective" / "run.npz"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"no zip file")
+    assert reproduce(load_plan(plan_file), os.fspath(tmp_path / "out"), resume=True) == text
+    for cell in ("one-perceptron-projective", "one-log-linear-projective"):
+        assert model(tmp_path / "out", cell) == model(whole, cell)
 
 
 def test_refit_in_an_experiment(small, tmp_path):
@@ -165,6 +192,11 @@ def test_plans_in_configs_load():
         ({"languages:": "langs:"}, "unknown key langs"),
         ({"perceptron:": "perceptrn:"}, "trainers.perceptrn: must be one of"),
         ({"perceptron: {passes: 2}": "perceptron: 2"}, "trainers.perceptron must be a section"),
+        ({"passes: 2": "name: max-margin"}, "trainers.perceptron.name: the section is the name"),
+        ({"features:": "name: ../x\nfeatures:"}, "name: must be text that can name a folder"),
+        ({"features:": "name: [a]\nfeatures:"}, "name: must be text that can name a folder"),
+        ({"  one:": "  null:"}, "a language must be text without a comma"),
+        ({"  one:": "  'a,b':"}, "a language must be text without a comma"),
         ({"passes: 3": "pases: 3"}, r"one-log-linear-projective\): unknown key trainer.pases"),
         ({"C: [0.1, 0.02]": "C: 0"}, r"trainer.C = 0"),
         ({"features:": "trees: [sideways]\nfeatures:"}, "trees must be a list"),
@@ -215,3 +247,5 @@ def test_missing_and_empty_files_are_all_named(small, tmp_path):
 def test_only_names_languages_of_the_plan(plan_file):
     with pytest.raises(ConfigError, match="--only three: the plan has one, two"):
         load_plan(plan_file).only(["three"])
+    with pytest.raises(ConfigError, match="--only names no language"):
+        load_plan(plan_file).only([])

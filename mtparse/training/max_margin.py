@@ -205,7 +205,7 @@ def train_max_margin(
     eta = np.full(rows.sentences, 1.0 / C)
     order = np.arange(rows.sentences)
     random = np.random.default_rng(seed)
-    last = -np.inf
+    last = C * expected_errors(rows, mu) - 0.5 * squared_norm(columns, u)
     for number in range(1, passes + 1):
         if shuffle:
             order = random.permutation(rows.sentences)

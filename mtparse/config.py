@@ -296,6 +296,11 @@ def apply_overrides(values: dict, overrides: Iterable[str]) -> dict:
     return values
 
 
+def default_name(path: str | os.PathLike) -> str:
+    """The name of a config that gives none: the file's without its ending, whatever the locale."""
+    return os.fsencode(Path(path).stem).decode("utf-8", "replace")
+
+
 def load_config(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Config:
     """Read a config file.
 
@@ -320,9 +325,7 @@ def load_config(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Confi
     if not isinstance(values, Mapping):
         raise ConfigError(f"{source}: must be a mapping of keys to values, found {_show(values)}")
     values = apply_overrides(dict(values), overrides)
-    return config_from_dict(
-        values, Path(path).parent, source, name=os.fsencode(Path(path).stem).decode("utf-8", "replace")
-    )
+    return config_from_dict(values, Path(path).parent, source, name=default_name(path))
 
 
 # Writing.

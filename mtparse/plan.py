@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mtparse.config import TRAINERS, Config, config_from_dict, config_to_dict, require_files
+from mtparse.config import TRAINERS, Config, config_from_dict, config_to_dict, default_name, require_files
 from mtparse.config_checks import run_name
 from mtparse.config_yaml import dump_yaml, parse_yaml, printable, read_yaml
 from mtparse.errors import ConfigError
@@ -127,7 +127,7 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
     if not isinstance(data, Mapping):
         raise ConfigError(f"{source}: data must be a section with keys of its own")
     try:
-        name = run_name(values.get("name", os.fsencode(Path(path).stem).decode("utf-8", "replace")))
+        name = run_name(values.get("name", default_name(path)))
     except ValueError as error:
         raise ConfigError(f"{source}: name: {error}") from None
     for language in languages:

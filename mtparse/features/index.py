@@ -151,10 +151,15 @@ class FeatureIndex:
         return self.lexicon.table(), types
 
 
+def _starts(ordered: np.ndarray) -> np.ndarray:
+    """Where each run of equal values begins."""
+    return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
+
+
 def _count(events: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct events, ascending, and how often each occurs. Sorts ``events`` in place."""
     events.sort()
-    starts = np.flatnonzero(np.concatenate([[True], events[1:] != events[:-1]])[: len(events)])
+    starts = _starts(events)
     return events[starts], np.diff(np.append(starts, len(events)))
 
 
@@ -165,7 +170,7 @@ def _merge(
     counts = np.concatenate([a[1], b[1]])
     order = np.argsort(events, kind="stable")
     events, counts = events[order], counts[order]
-    starts = np.flatnonzero(np.concatenate([[True], events[1:] != events[:-1]])[: len(events)])
+    starts = _starts(events)
     return events[starts], np.add.reduceat(counts, starts) if len(starts) else counts
 
 
@@ -182,7 +187,7 @@ def _select(events: np.ndarray, counts: np.ndarray, min_count: int) -> tuple[np.
     low = (events & np.uint64(2**BIN_BITS - 1)).astype(np.int64)
     keys = events - low.astype(np.uint64)
     forms, has_bare = low & (NO_BARE - 1), low & NO_BARE == 0
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
+    starts = _starts(keys)
     totals = np.add.reduceat(counts, starts) if len(starts) else counts
     kept = np.where(counts >= min_count, 1 << forms, 0)
     masks = np.bitwise_or.reduceat(kept, starts) if len(starts) else kept

@@ -87,6 +87,7 @@ class TrainerConfig:
     step: str | None = _key(checks.one_of("adaptive", "paper"), "adaptive", only=["max-margin"])
     beta: float | None = _key(checks.number(0, 1000), 9.0, only=["max-margin"])
     tolerance: float | None = _key(checks.number(0, 1), 1e-4, only=["log-linear", "max-margin"])
+    warm_start: bool | None = _key(checks.truth, False, only=["log-linear", "max-margin"])
     patience: int = _key(checks.whole(0, 10**6), 0)
     shuffle: bool | None = _key(checks.truth, False, only=["perceptron", "max-margin"])
 

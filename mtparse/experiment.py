@@ -9,6 +9,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 
 import numpy as np
@@ -17,7 +18,7 @@ from mtparse._jit import COMPILES
 from mtparse.config import Config, dump_config, require_files
 from mtparse.conll import write_conll
 from mtparse.errors import ConfigError, MtparseError
-from mtparse.evaluation import evaluate, is_punctuation
+from mtparse.evaluation import Scores, evaluate_sentences, is_punctuation
 from mtparse.features.index import FeatureIndex
 from mtparse.features.program import KNOWN_WITHOUT_FORM, form_counts
 from mtparse.features.templates import FEATURE_SETS
@@ -25,16 +26,15 @@ from mtparse.files import atomic_writer
 from mtparse.model import MODEL_NAME, Model, save_model, without_zeros
 from mtparse.parser import Parser
 from mtparse.progress import Progress
-from mtparse.sentence import Sentence
 from mtparse.training.data import extract_training, extract_validation
 from mtparse.training.objectives import Family
-from mtparse.training.tuning import Choice, Prepared, Run, choose, run_trainer
+from mtparse.training.tuning import Choice, Prepared, Run, chains, choose, run_trainer
 from mtparse.treebank import Treebank, is_single, read_treebank, validation_mask
-from mtparse.trees import is_projective, projectivize
+from mtparse.trees import crossing_arcs, is_projective, nonprojective_arcs, projectivize
 from mtparse.workers import Workers, thread_count
 
 CONFIG_NAME, LOG_NAME, SCORES_NAME = "config.yaml", "log.jsonl", "scores.json"
-PARSED_NAME = "parsed.conll"
+PARSED_NAME, SENTENCES_NAME = "parsed.conll", "sentences.csv"
 
 
 def require_free(path: str) -> None:
@@ -93,6 +93,17 @@ class Parts:
     single: bool
     hashes: dict[str, str]
 
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Sentences, words, crossing and non-projective arcs of both parts together."""
+        trees = self.training.heads + (self.valid.heads if self.valid else [])
+        return {
+            "sentences": len(trees),
+            "words": sum(len(heads) - 1 for heads in trees),
+            "crossing": sum(len(crossing_arcs(heads)) for heads in trees),
+            "nonprojective": sum(len(nonprojective_arcs(heads)) for heads in trees),
+        }
+
 
 def read_parts(config: Config) -> Parts:
     """Read the training file and read, or split off, the validation part."""
@@ -149,7 +160,7 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
                 index, data = prepare(
                     config, parts.training + parts.valid, None, parts.single, workers, progress
                 )
-                u = refit(config, data, choice, workers, directory.log, progress)
+                u = refit(config, data, runs, choice, workers, directory.log, progress)
         weights = data.columns.feature_weights(u)
         return finish(config, directory, parts, runs, choice, index, weights, threads, began)
     finally:
@@ -162,10 +173,21 @@ def say_if_compiling(progress: Progress) -> None:
         progress.say("compiling kernels as they are needed: about half a minute, once after an installation")
 
 
-def refit(config: Config, data: Prepared, choice: Choice, workers: Workers, log, progress) -> np.ndarray:
-    """Train again with the chosen C and number of passes; the columns' summed weights."""
-    run = train_once(config, data, choice.C, workers, log, progress, passes=choice.passes)
-    return run.result.u
+def refit(
+    config: Config, data: Prepared, runs: list[Run], choice: Choice, workers: Workers, log, progress
+) -> np.ndarray:
+    """Train again with the chosen C and number of passes; the columns' summed weights.
+
+    Where ``runs``, in the order of C, were warm starts, all up to the chosen one are gone through again.
+    """
+    start = None
+    for run in runs if config.trainer.warm_start else []:
+        if run.C == choice.C:
+            break
+        passes = run.result.passes
+        start = train_once(config, data, run.C, workers, log, progress, passes=passes, start=start).result
+    last = train_once(config, data, choice.C, workers, log, progress, passes=choice.passes, start=start)
+    return last.result.u
 
 
 def finish(
@@ -205,6 +227,7 @@ def finish(
         "refit": config.refit and parts.valid is not None,
         "valid": choice.scores,
         "words": {"training": parts.training.words, "validation": parts.valid.words if parts.valid else 0},
+        "treebank": parts.counts,
         "features": len(index),
         "ended": [{"C": r.C, "passes": r.result.passes, "converged": r.result.converged,
                    "reason": r.result.reason} for r in runs],
@@ -224,7 +247,12 @@ def finish(
         test = read_treebank(config.data.test_path, config)
         parsed = list(Parser(model).parse(test.sentences, threads=threads))
         write_conll(parsed, directory.file(PARSED_NAME), encoding=config.data.encoding)
-        summary["test"] = score(test, parsed)
+        rows = {key: list(evaluate_sentences(test.sentences, parsed, punctuation=key == "all_tokens"))
+                for key in ("all_tokens", "without_punctuation")}  # fmt: skip
+        directory.write(SENTENCES_NAME, format_sentence_counts(**rows))
+        totals = {key: sum(scores, Scores()) for key, scores in rows.items()}
+        summary["test"] = {key: total.as_dict()["UAS"] for key, total in totals.items()}
+        summary["test"] |= {"sentences": len(test.sentences), "words": test.words}
         summary["sha256"]["test"] = test.sha256
     report()
     return summary
@@ -273,19 +301,25 @@ def prepare(
 
 def tune(config: Config, data: Prepared, threads: int, log, progress: Progress) -> list[Run]:
     """Train with every C, side by side where there are threads for it; results in the order of C."""
-    costs: list[float | None] = [None] if config.trainer.C is None else sorted(config.trainer.C)
-    outer = min(threads, len(costs))
+    independent = chains(config)
+    outer = min(threads, len(independent))
     cancel = threading.Event()
 
-    def one(C: float | None) -> Run:
+    def one(chain: list[float | None]) -> list[Run]:
+        runs: list[Run] = []
         with Workers(max(1, threads // outer)) as workers:
-            return train_once(config, data, C, workers, log, progress, cancelled=cancel.is_set)
+            for C in chain:
+                start = runs[-1].result if runs else None
+                runs.append(
+                    train_once(config, data, C, workers, log, progress, start=start, cancelled=cancel.is_set)
+                )
+        return runs
 
     if outer == 1:
-        return [one(C) for C in costs]
+        return [run for chain in independent for run in one(chain)]
     with ThreadPoolExecutor(outer) as pool:
         try:
-            return list(pool.map(one, costs))
+            return [run for runs in pool.map(one, independent) for run in runs]
         except BaseException:
             cancel.set()
             pool.shutdown(cancel_futures=True)
@@ -300,14 +334,23 @@ def make_model(index: FeatureIndex, weights: np.ndarray, info: dict) -> Model:
     )
 
 
-def score(gold: Treebank, parsed: list[Sentence]) -> dict:
-    """UAS of parsed sentences, of all tokens and by the CoNLL-X rule; None where nothing is scored."""
-    return {
-        "all_tokens": evaluate(gold.sentences, parsed, punctuation=True).as_dict()["UAS"],
-        "without_punctuation": evaluate(gold.sentences, parsed).as_dict()["UAS"],
-        "sentences": len(gold.sentences),
-        "words": gold.words,
-    }
+def format_sentence_counts(all_tokens: list[Scores], without_punctuation: list[Scores]) -> str:
+    """A table of counts that add: a row for each test sentence; `read_sentence_counts` reads it."""
+    rows = [
+        f"{a.words},{a.correct_heads},{b.scored},{b.correct_heads}"
+        for a, b in zip(all_tokens, without_punctuation, strict=True)
+    ]
+    return "\n".join(["words,right,scored_without_punctuation,right_without_punctuation", *rows]) + "\n"
+
+
+def read_sentence_counts(path: str, key: str) -> list[Scores]:
+    """The scores of each test sentence of a finished run, by ``all_tokens`` or ``without_punctuation``."""
+    with open(path, encoding="utf-8") as file:
+        rows = [[int(count) for count in line.split(",")] for line in file.read().split()[1:]]
+    first = 0 if key == "all_tokens" else 2
+    return [
+        Scores(correct_heads=row[first + 1], scored=row[first], words=row[0], sentences=1) for row in rows
+    ]
 
 
 def versions() -> dict[str, str]:
@@ -334,7 +377,9 @@ def format_summary(summary: dict) -> str:
     return "\n".join(lines)
 
 
-def train_once(config, data, C, workers, log, progress, *, passes=None, cancelled=lambda: False) -> Run:
+def train_once(
+    config, data, C, workers, log, progress, *, passes=None, start=None, cancelled=lambda: False
+) -> Run:
     """Train with one C, with progress; ``passes`` are those of a refit."""
     total = config.trainer.passes if passes is None else passes
     name = config.trainer.name if C is None else f"{config.trainer.name} C={C:g}"
@@ -349,7 +394,7 @@ def train_once(config, data, C, workers, log, progress, *, passes=None, cancelle
             task.update(record["pass"], f"valid {max(scores):.2f}" if scores else "")
 
     try:
-        run = run_trainer(config, data, C, workers, both, passes=passes, cancelled=cancelled)
+        run = run_trainer(config, data, C, workers, both, passes=passes, start=start, cancelled=cancelled)
     finally:
         task.close()
     if passes is not None:

@@ -15,6 +15,7 @@ import time
 import zipfile
 import zlib
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import asdict
 
 import numpy as np
@@ -25,6 +26,7 @@ from mtparse.errors import MtparseError
 from mtparse.experiment import (
     PARSED_NAME,
     SCORES_NAME,
+    SENTENCES_NAME,
     RunDirectory,
     finish,
     prepare,
@@ -32,6 +34,7 @@ from mtparse.experiment import (
     refit,
     require_free,
     say_if_compiling,
+    versions,
 )
 from mtparse.files import atomic_writer
 from mtparse.model import MODEL_NAME
@@ -39,10 +42,11 @@ from mtparse.plan import Cell, Plan
 from mtparse.progress import Progress
 from mtparse.tables import write_tables
 from mtparse.training.base import TrainResult
-from mtparse.training.tuning import Choice, Prepared, Run, choose, run_trainer
+from mtparse.training.tuning import Choice, Prepared, Run, chains, choose, costs, run_trainer
 from mtparse.workers import Workers, thread_count
 
-PLAN_NAME, INPUTS_NAME = "plan.yaml", "inputs.json"
+PLAN_NAME, INPUTS_NAME, COST_NAME = "plan.yaml", "inputs.json", "cost.json"
+_LONGEST_FIRST = ("max-margin", "log-linear", "perceptron")
 
 
 class _Store:
@@ -50,6 +54,11 @@ class _Store:
 
     def __init__(self, path: str, plan: Plan, resume: bool) -> None:
         self.path = path
+        self._began = time.monotonic()
+        self._spent = 0.0
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            with open(os.path.join(path, COST_NAME), encoding="utf-8") as file:
+                self._spent = float(json.load(file)["seconds"])
         begun = {PLAN_NAME: plan.dump(), INPUTS_NAME: json.dumps(_inputs(plan), indent=2) + "\n"}
         if resume and all(os.path.exists(os.path.join(path, name)) for name in begun):
             for name, text in begun.items():
@@ -63,6 +72,13 @@ class _Store:
             with atomic_writer(os.path.join(path, name), "w") as file:
                 file.write(text)
 
+    def keep_cost(self, threads: int) -> None:
+        """Keep how long the experiment has taken so far, in this session and the ones before."""
+        seconds = round(self._spent + time.monotonic() - self._began, 1)
+        cost = {"seconds": seconds, "threads": threads, "versions": versions()}
+        with atomic_writer(os.path.join(self.path, COST_NAME), "w") as file:
+            file.write(json.dumps(cost, indent=2) + "\n")
+
     def run(self, cell: Cell) -> str:
         """The run directory of a cell."""
         return os.path.join(self.path, "runs", str(cell))
@@ -74,23 +90,25 @@ class _Store:
                 scores = json.load(file)
         except (OSError, ValueError):
             return None
-        rest = [os.path.join(self.run(cell), name) for name in (MODEL_NAME, PARSED_NAME)]
+        rest = [os.path.join(self.run(cell), name) for name in (MODEL_NAME, PARSED_NAME, SENTENCES_NAME)]
         whole = isinstance(scores, dict) and "test" in scores and all(map(os.path.exists, rest))
         return scores if whole else None
 
     def _part(self, cell: Cell, C: float | None) -> str:
         return os.path.join(self.path, "parts", str(cell), "run" if C is None else f"C={C!r}")
 
-    def save_part(self, cell: Cell, run: Run, records: list[dict]) -> None:
-        """Keep what training with one C gave; it appears whole."""
+    def save_part(self, cell: Cell, run: Run, records: list[dict], state: bool) -> None:
+        """Keep what training with one C gave, with the state if a warm start needs it; it appears whole."""
         path = self._part(cell, run.C)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        result = {k: v for k, v in asdict(run.result).items() if k != "u"}
+        result = {k: v for k, v in asdict(run.result).items() if k not in ("u", "state")}
         best = {
             name: {k: v for k, v in asdict(choice).items() if k != "u"} for name, choice in run.best.items()
         }
         text = json.dumps({"C": run.C, "result": result, "best": best, "log": records})
         arrays = {f"u_{name}": choice.u for name, choice in run.best.items()}
+        if state:
+            arrays |= {f"state_{name}": array for name, array in run.result.state.items()}
         with atomic_writer(f"{path}.npz") as file:
             np.savez(file, text=np.frombuffer(text.encode(), np.uint8), **arrays)
 
@@ -100,9 +118,10 @@ class _Store:
             with np.load(f"{self._part(cell, C)}.npz", allow_pickle=False) as stored:
                 kept = json.loads(stored["text"].tobytes())
                 best = {name: Choice(**c, u=stored[f"u_{name}"]) for name, c in kept["best"].items()}
+                state = {k.removeprefix("state_"): stored[k] for k in stored if k.startswith("state_")}
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
             return None
-        result = TrainResult(np.empty(0), **kept["result"])
+        result = TrainResult(np.empty(0), **kept["result"], state=state)
         return Run(kept["C"], result, best), kept["log"]
 
     def clear_parts(self, cell: Cell) -> None:
@@ -177,7 +196,7 @@ def reproduce(
     missing = {cell: config for cell, config in plan.cells.items() if store.finished(cell) is None}
     if missing:
         say_if_compiling(progress)
-        overall = _Overall(progress, sum(len(_costs(config)) for config in missing.values()))
+        overall = _Overall(progress, sum(len(costs(config)) for config in missing.values()))
         try:
             for language in plan.languages:
                 for trees in plan.trees:
@@ -186,11 +205,8 @@ def reproduce(
                         _run_group(group, store, threads, progress, overall)
         finally:
             overall.close()
+        store.keep_cost(threads)
     return write_tables(plan, {cell: store.run(cell) for cell in plan.cells}, os.path.join(out, "tables"))
-
-
-def _costs(config: Config) -> list[float | None]:
-    return [None] if config.trainer.C is None else sorted(config.trainer.C)
 
 
 def _run_group(
@@ -216,15 +232,16 @@ def _run_group(
             shutil.rmtree(store.run(cell), ignore_errors=True)  # of a run that was interrupted here
             directory = RunDirectory(store.run(cell), config)
             try:
+                ran = [run for run, _ in runs[cell]]
                 for _, records in runs[cell]:
                     for record in records:
                         directory.log(record)
                 u = choices[cell].u
                 if refitted is not None:
-                    u = refit(config, refitted, choices[cell], workers, directory.log, progress)
+                    u = refit(config, refitted, ran, choices[cell], workers, directory.log, progress)
                 finish(
-                    config, directory, parts, [run for run, _ in runs[cell]], choices[cell], index,
-                    columns.feature_weights(u), threads, began,
+                    config, directory, parts, ran, choices[cell], index, columns.feature_weights(u),
+                    threads, began,
                 )  # fmt: skip
             finally:
                 directory.close()
@@ -237,27 +254,36 @@ def _run_all(
     """The runs of all cells and values of C over the threads, those stored already not again."""
     cancel = threading.Event()
 
-    def one(cell: Cell, config: Config, C: float | None) -> tuple[Run, list[dict]]:
-        found = store.load_part(cell, C)
-        if found is None:
-            records: list[dict] = []
-            with Workers(1) as workers:
-                run = run_trainer(config, data, C, workers, records.append, cancelled=cancel.is_set)
-            store.save_part(cell, run, records)
-            found = run, records
-        overall.step()
-        return found
+    def one(cell: Cell, config: Config, chain: list[float | None]) -> list[tuple[Run, list[dict]]]:
+        done: list[tuple[Run, list[dict]]] = []
+        for C in chain:
+            found = store.load_part(cell, C)
+            if found is None:
+                records: list[dict] = []
+                start = done[-1][0].result if done else None
+                with Workers(1) as workers:
+                    run = run_trainer(
+                        config, data, C, workers, records.append, start=start, cancelled=cancel.is_set
+                    )
+                store.save_part(cell, run, records, state=len(chain) > 1)
+                store.keep_cost(threads)
+                found = run, records
+            done.append(found)
+            overall.step()
+        return done
 
+    # The longest runs first, so that no thread is left with one of them at the end.
+    longest_first = sorted(group, key=lambda cell: _LONGEST_FIRST.index(cell.trainer))
     with ThreadPoolExecutor(threads) as pool:
         try:
             jobs = {
-                pool.submit(one, cell, config, C): (cell, C)
-                for cell, config in group.items()
-                for C in _costs(config)
+                cell: [pool.submit(one, cell, group[cell], chain) for chain in chains(group[cell])]
+                for cell in longest_first
             }
-            done = {jobs[job]: job.result() for job in as_completed(jobs)}
+            for job in as_completed(job for some in jobs.values() for job in some):
+                job.result()  # the first fault ends the others
         except BaseException:
             cancel.set()
             pool.shutdown(cancel_futures=True)
             raise
-    return {cell: [done[cell, C] for C in _costs(config)] for cell, config in group.items()}
+    return {cell: [found for job in jobs[cell] for found in job.result()] for cell in group}

@@ -10,14 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from mtparse.config import Config
-from mtparse.conll import read_conll
-from mtparse.evaluation import Scores, evaluate_sentences
-from mtparse.experiment import PARSED_NAME, SCORES_NAME, read_parts
+from mtparse.evaluation import Scores
+from mtparse.experiment import SCORES_NAME, SENTENCES_NAME, read_sentence_counts
 from mtparse.files import atomic_writer
 from mtparse.plan import Cell, Plan
 from mtparse.significance import compare
-from mtparse.trees import crossing_arcs, nonprojective_arcs
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ def write_tables(plan: Plan, runs: Mapping[Cell, str], folder: str) -> str:
         with open(os.path.join(run, SCORES_NAME), encoding="utf-8") as file:
             scores[cell] = json.load(file)
     tables = {
-        "table1": data_table(plan),
+        "table1": data_table(plan, scores),
         "table2": settings_table(plan, scores),
         "table3": trainers_table(plan, scores),
         "significance": significance_table(plan, scores, runs),
@@ -92,26 +89,21 @@ def write_tables(plan: Plan, runs: Mapping[Cell, str], folder: str) -> str:
     return text
 
 
-def data_table(plan: Plan) -> Table:
+def data_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
     """Table 1: how far the training data are from projective, and the sizes of the parts."""
     rows = []
     for language in plan.languages:
-        config = next(c for cell, c in plan.cells.items() if cell.language == language)
-        parts = read_parts(config)
-        trees = parts.training.heads + (parts.valid.heads if parts.valid else [])
-        words = sum(len(heads) - 1 for heads in trees)
-        crossing = sum(len(crossing_arcs(heads)) for heads in trees)
-        nonprojective = sum(len(nonprojective_arcs(heads)) for heads in trees)
-        test = sum(map(len, read_conll(config.data.test_path, **_reading(config))))
+        found = next(s for cell, s in scores.items() if cell.language == language)
+        whole = found["treebank"]
         rows.append(
             [
                 language,
-                100 * crossing / words,
-                100 * nonprojective / words,
-                parts.training.words,
-                parts.valid.words if parts.valid else 0,
-                test,
-                "single" if parts.single else "multi",
+                100 * whole["crossing"] / whole["words"],
+                100 * whole["nonprojective"] / whole["words"],
+                found["words"]["training"],
+                found["words"]["validation"],
+                found["test"]["words"],
+                found["root"],
             ]
         )
     return Table(
@@ -201,17 +193,10 @@ def _uas(plan: Plan, scores: Mapping[Cell, dict], cell: Cell) -> float | None:
     return scores[cell]["test"][_key(plan)]
 
 
-def _reading(config: Config) -> dict:
-    return {"format": config.data.format, "encoding": config.data.encoding}
-
-
 def _sentences(plan: Plan, scores, runs, trainer: str) -> list[Scores]:
     """Scores of every test sentence of all languages by a trainer's chosen models."""
-    found = []
+    found: list[Scores] = []
     for language in plan.languages:
         cell = best_cell(plan, scores, language, trainer)
-        options = _reading(plan.cells[cell])
-        gold = read_conll(plan.cells[cell].data.test_path, **options)
-        parsed = read_conll(os.path.join(runs[cell], PARSED_NAME), **options)
-        found += evaluate_sentences(gold, parsed, punctuation=_key(plan) == "all_tokens")
+        found += read_sentence_counts(os.path.join(runs[cell], SENTENCES_NAME), _key(plan))
     return found

@@ -29,7 +29,7 @@ from mtparse.errors import ConfigError
 pytestmark = pytest.mark.nojit
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
-PLANS = {CONFIGS / "demo.yaml"}
+PLANS = {CONFIGS / name for name in ("demo.yaml", "six-treebanks.yaml", "conllx.yaml")}
 
 
 # What is refused: YAML.

@@ -66,6 +66,7 @@ def test_run_directory_holds_all(run, small):
         "model.mtparse",
         "parsed.conll",
         "scores.json",
+        "sentences.csv",
     ]
     config = load_config(run / "config.yaml")
     assert config == load_config(small / "run.yaml", ["name=run"])

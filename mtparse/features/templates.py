@@ -155,6 +155,8 @@ DEFAULT = [
     *_tag_templates("p"), *_tag_templates("c"),
     *_light("w"), *_light("l"), *_light("f"), *_light("s3"), *_light("e1"), *_light("e2"),
     "Ha Ma", "Ha Ma Hc Mc",
+    "Hw Hp Mp", "Hp Mw Mp", "Hl Hp Mp", "Hp Ml Mp",
+    "Hc Hw-1 Mc", "Hc Hw+1 Mc", "Hc Mw-1 Mc", "Hc Mw+1 Mc", "Hc Bw Mc",
     "Hc Hc+2 Mc", "Hc-2 Hc Mc", "Hc Mc Mc+2", "Hc Mc-2 Mc",
     "He1 Me1 Me1+1", "He1 He1+1 Me1", "Hc Me1 Me1+1", "Hc Me1-1 Mc", "Hc He1+1 Mc", "He1-1 Hc Mc",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -40,12 +40,15 @@ class TrainResult:
         duality gap of a max-margin model, a pass without a mistake of the perceptron.
     reason : str
         Why it stopped, with the setting to raise where it did not converge.
+    state : dict of arrays
+        Where a warm start with another C goes on from; empty where a trainer has no C.
     """
 
     u: np.ndarray
     passes: int
     converged: bool
     reason: str
+    state: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
 
 OnPass = Callable[[Pass, np.ndarray], bool]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -61,8 +63,11 @@ def train_log_linear(
     workers: Workers,
     optimizer: str = "lbfgs",
     tolerance: float = 1e-4,
+    start: Mapping[str, np.ndarray] | None = None,
 ) -> TrainResult:
-    """Minimise -C Σ log P(y_i|x_i) + 0.5 ||w||² from w = 0 by scipy's L-BFGS or nonlinear CG.
+    """Minimise -C Σ log P(y_i|x_i) + 0.5 ||w||² by scipy's L-BFGS or nonlinear CG.
+
+    Begins with w = 0, or, with ``start``, the state of a result, with that result's weights.
 
     A pass is a step of the optimiser. One rule stops it early: a gradient norm of at most ``tolerance``
     times ||w||; the optimiser's own tolerances are 0.
@@ -70,18 +75,19 @@ def train_log_linear(
     Cost: per evaluation (1 to 2 a step) the sparse product and its transpose, and the marginals.
     """
     objective = _Objective(rows, columns, family, C, workers)
-    v = np.zeros(len(columns))
+    v = start["u"] / objective.root if start else np.zeros(len(columns))
     done = 0
     outcome: TrainResult | None = None
 
     def result(converged: bool, reason: str) -> TrainResult:
-        return TrainResult(v * objective.root, done, converged, reason)
+        u = v * objective.root
+        return TrainResult(u, done, converged, reason, {"u": u})
 
     value, gradient = objective.at(v)
     norm = float(np.linalg.norm(gradient))
     if norm <= ROUNDING * C * rows.arcs:
-        on_pass(Pass(0, objective=value, gradient_norm=norm), v)
-        return result(True, "converged: w = 0 is optimal")
+        on_pass(Pass(0, objective=value, gradient_norm=norm), v * objective.root)
+        return result(True, "converged: the start is optimal")
     if passes == 0:
         return result(False, out_of_passes(0))
 

@@ -10,6 +10,8 @@ gradient of Q: θ_i += η C (l_i + w·f).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from mtparse._jit import kernel
@@ -51,7 +53,7 @@ def _move(rows, first, n, old, new, sign, C, multiplicity, u):
 
 
 @kernel
-def start(rows, projective, single, beta, C, multiplicity, u, theta, mu):
+def initialize(rows, projective, single, beta, C, multiplicity, u, theta, mu):
     """θ_i is β on gold arcs and 0 elsewhere; μ_i its marginals; u = K * w(μ)."""
     for s in range(rows.lengths.shape[0]):
         n = rows.lengths[s]
@@ -177,6 +179,7 @@ def train_max_margin(
     tolerance: float = 1e-4,
     shuffle: bool = False,
     seed: int = 1,
+    start: Mapping[str, np.ndarray] | None = None,
 ) -> TrainResult:
     """Minimise C Σ max_y (E(y) - margin(y)) + 0.5 ||w||² through its dual.
 
@@ -190,6 +193,9 @@ def train_max_margin(
         Where θ starts on gold arcs.
     tolerance
         Stops when (primal - dual) / primal is at most this.
+    start
+        The state of a result with another C: its θ and μ (a point of the dual whatever C is), and w and the
+        steps, scaled to this C.
 
     Notes
     -----
@@ -197,15 +203,23 @@ def train_max_margin(
     transpose for the arcs whose marginal moved, and a loss-augmented decoding for the primal.
     The sweep is sequential (one thread); the primal uses all workers.
     """
-    u = np.zeros(len(columns))
-    arcs = rows.arcs
-    theta, mu = np.zeros(arcs), np.zeros(arcs)
     flags = (family.projective, family.single)
-    start(rows, *flags, beta, C, columns.multiplicity, u, theta, mu)
-    eta = np.full(rows.sentences, 1.0 / C)
+    if start:
+        theta, mu = start["theta"].copy(), start["mu"].copy()
+        u, eta = start["u_over_C"] * C, start["eta_times_C"] / C
+    else:
+        theta, mu = np.zeros(rows.arcs), np.zeros(rows.arcs)
+        u, eta = np.zeros(len(columns)), np.full(rows.sentences, 1.0 / C)
+        initialize(rows, *flags, beta, C, columns.multiplicity, u, theta, mu)
     order = np.arange(rows.sentences)
     random = np.random.default_rng(seed)
+    number = 0
     last = C * expected_errors(rows, mu) - 0.5 * squared_norm(columns, u)
+
+    def result(converged: bool, reason: str) -> TrainResult:
+        state = {"theta": theta, "mu": mu, "u_over_C": u / C, "eta_times_C": eta * C}
+        return TrainResult(u, number, converged, reason, state)
+
     for number in range(1, passes + 1):
         if shuffle:
             order = random.permutation(rows.sentences)
@@ -217,10 +231,10 @@ def train_max_margin(
         record = Pass(number, objective=primal, dual=dual, gap=gap, step=float(np.median(eta)))
         stop = on_pass(record, u)
         if gap <= tolerance:
-            return TrainResult(u, number, True, f"converged: relative duality gap {gap:.2g}")
+            return result(True, f"converged: relative duality gap {gap:.2g}")
         if stop:
-            return TrainResult(u, number, False, STOPPED)
+            return result(False, STOPPED)
         if step == "paper" and dual < last:
             eta *= 0.5
         last = dual
-    return TrainResult(u, passes, False, out_of_passes(passes))
+    return result(False, out_of_passes(passes))

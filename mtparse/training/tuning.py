@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
@@ -75,6 +75,16 @@ def decoders(config: Config) -> tuple[str, ...]:
     return ("eisner",) if config.trees == "projective" else ("mst", "eisner")
 
 
+def costs(config: Config) -> list[float | None]:
+    """The values of C from small to large; of a trainer that has none, None."""
+    return [None] if config.trainer.C is None else sorted(config.trainer.C)
+
+
+def chains(config: Config) -> list[list[float | None]]:
+    """The values of C in lists that are independent of one another: with warm starts one list of all."""
+    return [costs(config)] if config.trainer.warm_start else [[C] for C in costs(config)]
+
+
 def run_trainer(
     config: Config,
     data: Prepared,
@@ -83,6 +93,7 @@ def run_trainer(
     log: Log,
     *,
     passes: int | None = None,
+    start: TrainResult | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Run:
     """Train once.
@@ -95,6 +106,8 @@ def run_trainer(
         Called with a record of every pass.
     passes
         Instead of the config's.
+    start
+        What a warm start goes on from: the result with the C before.
     cancelled
         Asked after every pass; True ends the run with KeyboardInterrupt.
     """
@@ -106,7 +119,7 @@ def run_trainer(
     if settings.name != "log-linear":
         options["seed"] = config.seed
     if C is not None:
-        options["C"] = C
+        options |= {"C": C, "start": start.state if start else None}
     began = time.monotonic()
     best: dict[str, Choice] = {}
     latest_best = 0
@@ -139,6 +152,8 @@ def run_trainer(
 
     result = train(data.rows, data.columns, data.family, on_pass=on_pass, workers=workers, **options)
     log({"C": C, "passes": result.passes, "converged": result.converged, "reason": result.reason})
+    if not settings.warm_start:
+        result = replace(result, state={})  # as large as the training arcs
     return Run(C, result, best)
 
 

@@ -1,0 +1,112 @@
+"""How validation scores grow with passes, time and C: a figure from the logs of an experiment's runs.
+
+Needs matplotlib, the extra ``plots``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mtparse.experiment import LOG_NAME
+from mtparse.files import atomic_writer
+from mtparse.plan import Cell, Plan
+
+COLORS = {"perceptron": "#777777", "log-linear": "#1f77b4", "max-margin": "#d62728"}
+DASHES = {"nonprojective": "-", "projective": "--"}
+
+
+@dataclass
+class Curve:
+    """The passes of one run: their numbers, seconds since its start, and the best decoder's score in %."""
+
+    passes: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+
+
+def read_curves(log: str, key: str) -> dict[float | None, Curve]:
+    """The curve of every C in a log, in order; passes of a refit are none.
+
+    Parameters
+    ----------
+    key
+        ``all_tokens`` or ``without_punctuation``.
+    """
+    curves: dict[float | None, Curve] = {}
+    with open(log, encoding="utf-8") as file:
+        for line in file:
+            record = json.loads(line)
+            scores = [v[key] for k, v in record.items() if k.startswith("valid_") and v[key] is not None]
+            if not scores or "pass" not in record:
+                continue
+            curve = curves.setdefault(record["C"], Curve())
+            curve.passes.append(record["pass"])
+            curve.seconds.append(record["seconds"])
+            curve.scores.append(max(scores))
+    return curves
+
+
+def draw(plan: Plan, runs: Mapping[Cell, str], path: str) -> None:
+    """Draw the figure: a row of panels for each language, a line for each trainer and tree family.
+
+    The first two panels show the run of the C that validation chose.
+
+    Parameters
+    ----------
+    runs
+        The run directory of each cell.
+    path
+        Without its ending; gets ``.svg`` and ``.png``.
+
+    Raises
+    ------
+    ImportError
+        Where matplotlib is not installed.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    matplotlib.rcParams["svg.hashsalt"] = "mtparse"  # the same file for the same runs
+    height = len(plan.languages)
+    figure = Figure(figsize=(11, 2.4 * height + 0.6), layout="constrained")
+    panels = figure.subplots(height, 3, squeeze=False)
+    key = "all_tokens" if next(iter(plan.cells.values())).punctuation else "without_punctuation"
+    for row, language in zip(panels, plan.languages, strict=True):
+        drawn: list[float] = []
+        for cell in (cell for cell in plan.cells if cell.language == language):
+            curves = read_curves(os.path.join(runs[cell], LOG_NAME), key)
+            if not curves:
+                continue
+            style = {
+                "color": COLORS[cell.trainer],
+                "linestyle": DASHES[cell.trees],
+                "linewidth": 1.1,
+                "label": f"{cell.trainer}, {cell.trees}",
+            }
+            best = {C: max(curve.scores) for C, curve in curves.items()}
+            chosen = curves[max(best, key=lambda C: best[C])]
+            row[0].plot(chosen.passes, chosen.scores, **style)
+            row[1].plot(chosen.seconds, chosen.scores, **style)
+            costs = [C for C in sorted(best) if C is not None] if None not in best else []
+            if costs:
+                row[2].plot(costs, [best[C] for C in costs], marker="o", markersize=3, **style)
+            drawn += chosen.scores[2:] or chosen.scores
+        for panel, what in zip(row, ("passes", "seconds", "C"), strict=True):
+            panel.set_xlabel(what)
+            panel.grid(alpha=0.3)
+        if drawn:
+            margin = 0.05 * (max(drawn) - min(drawn)) + 0.05
+            for panel in row[:2]:
+                panel.set_ylim(max(min(drawn), max(drawn) - 5) - margin, max(drawn) + margin)
+        row[1].set_xscale("log")
+        if row[2].lines:
+            row[2].set_xscale("log")
+        row[0].set_ylabel(f"{language}\nvalidation UAS (%)")
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize="small")
+    for ending, options in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 110})):
+        with atomic_writer(f"{path}.{ending}") as file:
+            figure.savefig(file, format=ending, **options)

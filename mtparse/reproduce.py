@@ -15,7 +15,6 @@ import time
 import zipfile
 import zlib
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import asdict
 
 import numpy as np
@@ -56,9 +55,11 @@ class _Store:
         self.path = path
         self._began = time.monotonic()
         self._spent = 0.0
-        with suppress(OSError, ValueError, TypeError, KeyError):
+        try:
             with open(os.path.join(path, COST_NAME), encoding="utf-8") as file:
                 self._spent = float(json.load(file)["seconds"])
+        except (OSError, ValueError, TypeError, KeyError):
+            pass  # a new experiment
         begun = {PLAN_NAME: plan.dump(), INPUTS_NAME: json.dumps(_inputs(plan), indent=2) + "\n"}
         if resume and all(os.path.exists(os.path.join(path, name)) for name in begun):
             for name, text in begun.items():

@@ -169,6 +169,25 @@ def format_sentences(rows: Iterable[Scores]) -> str:
     return "\n".join(lines) + "\n\n"
 
 
+def format_sentence_counts(all_tokens: list[Scores], without_punctuation: list[Scores]) -> str:
+    """A table of counts that add: a row for each test sentence; `read_sentence_counts` reads it."""
+    rows = [
+        f"{a.words},{a.correct_heads},{b.scored},{b.correct_heads}"
+        for a, b in zip(all_tokens, without_punctuation, strict=True)
+    ]
+    return "\n".join(["words,right,scored_without_punctuation,right_without_punctuation", *rows]) + "\n"
+
+
+def read_sentence_counts(path: str, key: str) -> list[Scores]:
+    """The scores of each test sentence of a finished run, by ``all_tokens`` or ``without_punctuation``."""
+    with open(path, encoding="utf-8") as file:
+        rows = [[int(count) for count in line.split(",")] for line in file.read().split()[1:]]
+    first = 0 if key == "all_tokens" else 2
+    return [
+        Scores(correct_heads=row[first + 1], scored=row[first], words=row[0], sentences=1) for row in rows
+    ]
+
+
 def percent(correct: int, total: int) -> float:
     # from the errors, as in the script: so that the last printed digit is the same
     return 100 - (total - correct) * 100 / total if total else math.nan

@@ -18,7 +18,7 @@ from mtparse._jit import COMPILES
 from mtparse.config import Config, dump_config, require_files
 from mtparse.conll import write_conll
 from mtparse.errors import ConfigError, MtparseError
-from mtparse.evaluation import Scores, evaluate_sentences, is_punctuation
+from mtparse.evaluation import Scores, evaluate_sentences, format_sentence_counts, is_punctuation
 from mtparse.features.index import FeatureIndex
 from mtparse.features.program import KNOWN_WITHOUT_FORM, form_counts
 from mtparse.features.templates import FEATURE_SETS
@@ -332,25 +332,6 @@ def make_model(index: FeatureIndex, weights: np.ndarray, info: dict) -> Model:
     return Model(
         [str(t) for t in index.templates], index.keys, masks, left, info["root"], info["decoder"], dict(info)
     )
-
-
-def format_sentence_counts(all_tokens: list[Scores], without_punctuation: list[Scores]) -> str:
-    """A table of counts that add: a row for each test sentence; `read_sentence_counts` reads it."""
-    rows = [
-        f"{a.words},{a.correct_heads},{b.scored},{b.correct_heads}"
-        for a, b in zip(all_tokens, without_punctuation, strict=True)
-    ]
-    return "\n".join(["words,right,scored_without_punctuation,right_without_punctuation", *rows]) + "\n"
-
-
-def read_sentence_counts(path: str, key: str) -> list[Scores]:
-    """The scores of each test sentence of a finished run, by ``all_tokens`` or ``without_punctuation``."""
-    with open(path, encoding="utf-8") as file:
-        rows = [[int(count) for count in line.split(",")] for line in file.read().split()[1:]]
-    first = 0 if key == "all_tokens" else 2
-    return [
-        Scores(correct_heads=row[first + 1], scored=row[first], words=row[0], sentences=1) for row in rows
-    ]
 
 
 def versions() -> dict[str, str]:

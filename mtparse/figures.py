@@ -66,10 +66,9 @@ def draw(plan: Plan, runs: Mapping[Cell, str], path: str) -> None:
     ImportError
         Where matplotlib is not installed.
     """
-    import matplotlib
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    matplotlib.rcParams["svg.hashsalt"] = "mtparse"  # the same file for the same runs
     height = len(plan.languages)
     figure = Figure(figsize=(11, 2.4 * height + 0.6), layout="constrained")
     panels = figure.subplots(height, 3, squeeze=False)
@@ -107,6 +106,7 @@ def draw(plan: Plan, runs: Mapping[Cell, str], path: str) -> None:
         row[0].set_ylabel(f"{language}\nvalidation UAS (%)")
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize="small")
-    for ending, options in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 110})):
-        with atomic_writer(f"{path}.{ending}") as file:
-            figure.savefig(file, format=ending, **options)
+    with rc_context({"svg.hashsalt": "mtparse"}):  # the same file for the same runs
+        for ending, options in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 110})):
+            with atomic_writer(f"{path}.{ending}") as file:
+                figure.savefig(file, format=ending, **options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,13 @@ from mtparse.config import TRAINERS, Config, config_from_dict, config_to_dict, d
 from mtparse.config_checks import run_name
 from mtparse.config_yaml import dump_yaml, parse_yaml, printable, read_yaml
 from mtparse.errors import ConfigError
+from mtparse.paper import COUNTS
 
 TREES = ("projective", "nonprojective")
 
 _SHARED = ("root", "decoder", "punctuation", "refit", "features", "seed", "threads")
-_KEYS = ("name", "data", "languages", "trees", "trainers", *_SHARED)
+_KEYS = ("name", "shared_task", "data", "languages", "trees", "trainers", *_SHARED)
+SHARED_TASKS = ("conllx",)
 
 
 @dataclass(frozen=True, order=True)
@@ -38,10 +40,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment: the config of every cell, languages in the plan's order."""
+    """An experiment: the config of every cell, languages in the plan's order.
+
+    ``shared_task`` is ``conllx`` where the files are those of the paper, so that its figures are comparable.
+    """
 
     name: str
     cells: dict[Cell, Config]
+    shared_task: str | None = None
 
     @property
     def languages(self) -> list[str]:
@@ -72,7 +78,8 @@ class Plan:
         for language in wanted:
             if language not in self.languages:
                 raise ConfigError(f"--only {printable(language)}: the plan has {', '.join(self.languages)}")
-        return Plan(self.name, {cell: c for cell, c in self.cells.items() if cell.language in wanted})
+        left = {cell: config for cell, config in self.cells.items() if cell.language in wanted}
+        return replace(self, cells=left)
 
     def require_files(self) -> None:
         """Refuse to start while a treebank is missing or empty; the error names every one."""
@@ -134,6 +141,16 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
         if not isinstance(language, str) or not language or "," in language:
             shown = printable(str(language))
             raise ConfigError(f"{source}: languages.{shown}: a language must be text without a comma")
+    shared_task = values.get("shared_task")
+    if shared_task is not None:
+        if shared_task not in SHARED_TASKS:
+            raise ConfigError(f"{source}: shared_task must be one of {', '.join(SHARED_TASKS)}, or null")
+        for language in languages:
+            if language not in COUNTS:
+                known = ", ".join(COUNTS)
+                raise ConfigError(
+                    f"{source}: languages.{printable(language)}: with shared_task the languages are {known}"
+                )
     shared = {key: values[key] for key in _SHARED if key in values}
     cells = {}
     for language, files in languages.items():
@@ -154,7 +171,7 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
                 cells[cell] = config_from_dict(run, Path(path).parent, f"{source} ({cell})")
                 if cells[cell].data.test is None or cells[cell].data.valid is None:
                     raise ConfigError(f"{source}: languages.{language} needs a test file and validation data")
-    return Plan(name, cells)
+    return Plan(name, cells, shared_task)
 
 
 def _section(values: Mapping, key: str, source: str) -> Mapping[str, Any]:

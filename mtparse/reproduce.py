@@ -14,6 +14,7 @@ import threading
 import time
 import zipfile
 import zlib
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 
@@ -35,8 +36,10 @@ from mtparse.experiment import (
     say_if_compiling,
     versions,
 )
+from mtparse.figures import draw
 from mtparse.files import atomic_writer
 from mtparse.model import MODEL_NAME
+from mtparse.paper import COUNTS
 from mtparse.plan import Cell, Plan
 from mtparse.progress import Progress
 from mtparse.tables import write_tables
@@ -169,7 +172,7 @@ class _Overall:
 def reproduce(
     plan: Plan, out: str, *, jobs: int = 0, resume: bool = False, progress: Progress | None = None
 ) -> str:
-    """Run what is not finished of an experiment and write its tables.
+    """Run what is not finished of an experiment and write its tables and, with matplotlib, its figure.
 
     Parameters
     ----------
@@ -196,6 +199,7 @@ def reproduce(
     store = _Store(out, plan, resume)
     missing = {cell: config for cell, config in plan.cells.items() if store.finished(cell) is None}
     if missing:
+        _read_all(plan, missing, progress)
         say_if_compiling(progress)
         overall = _Overall(progress, sum(len(costs(config)) for config in missing.values()))
         try:
@@ -207,7 +211,28 @@ def reproduce(
         finally:
             overall.close()
         store.keep_cost(threads)
-    return write_tables(plan, {cell: store.run(cell) for cell in plan.cells}, os.path.join(out, "tables"))
+    runs = {cell: store.run(cell) for cell in plan.cells}
+    text = write_tables(plan, runs, os.path.join(out, "tables"))
+    try:
+        draw(plan, runs, os.path.join(out, "tables", "figure"))
+    except ImportError:
+        progress.say("no figure: matplotlib is not installed (the extra mtparse[plots])")
+    return text
+
+
+def _read_all(plan: Plan, missing: Iterable[Cell], progress: Progress) -> None:
+    """Read all training and validation data once, so that a fault is found now and not hours later."""
+    for language, cell in {cell.language: cell for cell in missing}.items():
+        parts = read_parts(plan.cells[cell])
+        if plan.shared_task is None:
+            continue
+        words = parts.training.words + (parts.valid.words if parts.valid else 0)
+        known = COUNTS[language].training_words
+        if words != known:
+            progress.say(
+                f"warning: {language}: {words} training words, but {known} in the shared task's file: "
+                "the paper's figures will not be comparable"
+            )
 
 
 def _run_group(

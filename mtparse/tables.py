@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from mtparse.evaluation import Scores
-from mtparse.experiment import SCORES_NAME, SENTENCES_NAME, read_sentence_counts
+from mtparse.evaluation import Scores, read_sentence_counts
+from mtparse.experiment import SCORES_NAME, SENTENCES_NAME
 from mtparse.files import atomic_writer
+from mtparse.paper import COUNTS, UAS
 from mtparse.plan import Cell, Plan
 from mtparse.significance import compare
 
@@ -77,6 +78,8 @@ def write_tables(plan: Plan, runs: Mapping[Cell, str], folder: str) -> str:
         "table3": trainers_table(plan, scores),
         "significance": significance_table(plan, scores, runs),
     }
+    if plan.shared_task is not None:
+        tables |= {"paper": paper_table(plan, scores), "counts": counts_table(plan, scores)}
     os.makedirs(folder, exist_ok=True)
     text = f"# {plan.name}\n\n" + "\n".join(table.markdown() for table in tables.values())
     with atomic_writer(os.path.join(folder, "tables.md"), "w") as file:
@@ -145,6 +148,49 @@ def trainers_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
         "Table 3: UAS by trainer",
         "Projective or non-projective training, whichever validation chose.",
         ["trainer", *plan.languages, "average"],
+        rows,
+    )
+
+
+def paper_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
+    """Our test UAS of every cell beside the paper's, and the averages over the languages."""
+    rows = []
+    for trainer in plan.trainers:
+        for trees in plan.trees:
+            pairs = []
+            for language in plan.languages:
+                ours = _uas(plan, scores, Cell(language, trainer, trees))
+                theirs = UAS[language][trainer, trees]
+                pairs.append((ours, theirs))
+                rows.append([language, trainer, trees, ours, theirs, None if ours is None else ours - theirs])
+            if all(ours is not None for ours, _ in pairs):
+                ours, theirs = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))
+                rows.append(["average", trainer, trees, ours, theirs, ours - theirs])
+    return Table(
+        "Beside the paper",
+        f"UAS on test data. {_counted(plan)} The paper is Koo, Globerson, Carreras, Collins (2007), table 2; "
+        "its division into training and validation sentences is not known.",
+        ["language", "trainer", "trees", "UAS", "paper", "difference"],
+        rows,
+    )
+
+
+def counts_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
+    """Whether the files hold as many words and sentences as those of the shared task."""
+    rows = []
+    for language in plan.languages:
+        found = next(s for cell, s in scores.items() if cell.language == language)
+        known = COUNTS[language]
+        for part, here, there in (
+            ("training", found["treebank"], (known.training_words, known.training_sentences)),
+            ("test", found["test"], (known.test_words, known.test_sentences)),
+        ):
+            counts = (here["words"], here["sentences"])
+            rows.append([language, part, *counts, *there, "yes" if counts == there else "NO"])
+    return Table(
+        "Check of the data",
+        "Words and sentences of the files (training with validation) and of the CoNLL-X shared task.",
+        ["language", "file", "words", "sentences", "words there", "sentences there", "the same"],
         rows,
     )
 

@@ -303,7 +303,7 @@ def projectivize_command(input: str, output: str | None, encoding: str) -> None:
 @click.option("--all-tokens", is_flag=True, help="Score punctuation too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
-    "--samples", type=click.IntRange(1), default=10_000, show_default=True, help="Random exchanges."
+    "--samples", type=click.IntRange(1, 10**7), default=10_000, show_default=True, help="Random exchanges."
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of the exchanges."
@@ -343,6 +343,8 @@ def compare_command(
 
     found = significance.compare(scores(system_a), scores(system_b), samples=samples, seed=seed)
     write(json.dumps(found.as_dict()) if as_json else significance.format_comparison(found))
+    if found.uas_a != found.uas_a:
+        warn("nothing was scored" + ("" if all_tokens else "; with --all-tokens punctuation counts too"))
 
 
 def _write_sentences(sentences, output: str | None, encoding: str) -> None:

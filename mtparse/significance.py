@@ -114,8 +114,9 @@ def randomization_test(difference: np.ndarray, samples: int = SAMPLES, seed: int
 def format_comparison(found: Comparison) -> str:
     """The comparison for people."""
     gain = found.uas_b - found.uas_a
+    scores = f"UAS A: {found.uas_a:.2f} %   UAS B: {found.uas_b:.2f} %   B - A: {gain:+.2f}"
     return (
-        f"  UAS A: {found.uas_a:.2f} %   UAS B: {found.uas_b:.2f} %   B - A: {gain:+.2f}\n"
+        f"  {scores if gain == gain else 'UAS: n/a, nothing was scored'}\n"
         f"  Sentences that B improves: {found.improved}, worsens: {found.worsened}, of {found.sentences}\n"
         f"  Sign test on sentences:          p = {found.p_sign:.3g}\n"
         f"  Randomization test on all heads: p = {found.p_randomization:.3g}"

@@ -80,3 +80,17 @@ def test_command(tmp_path, monkeypatch):
     result = CliRunner().invoke(main, ["compare", "gold", "a", "short"])
     assert result.exit_code == 1
     assert "ends" in result.stderr
+
+
+def test_nothing_to_compare_is_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("gold", "a", "b"):
+        (tmp_path / name).write_text("1\t.\t_\tP\tP\t_\t0\tx\t_\t_\n\n")
+    result = CliRunner().invoke(main, ["compare", "gold", "a", "b"])
+    assert result.exit_code == 0
+    assert "nan" not in result.stdout
+    assert "UAS: n/a, nothing was scored" in result.stdout
+    assert "with --all-tokens punctuation counts too" in result.stderr
+    assert (
+        json.loads(CliRunner().invoke(main, ["compare", "gold", "a", "b", "--json"]).stdout)["uas_a"] is None
+    )

@@ -30,16 +30,12 @@ HALVINGS = 30
 
 
 @kernel
-def _row_sum(rows, arc, u):
-    total = 0.0
-    for j in range(rows.starts[arc], rows.starts[arc + 1]):
-        total += u[rows.indices[j]]
-    return total
-
-
-@kernel
 def _move(rows, first, n, old, new, sign, C, multiplicity, u):
-    """u -= sign * C * K * (new - old)·X for the arcs that moved; old, new are (n+1, n+1)."""
+    """u -= sign * C * K * (new - old)·X for the arcs that moved; old, new are (n+1, n+1).
+
+    Returns what this adds to ||w||² = Σ u² / K, summed up on the way.
+    """
+    grown = 0.0
     for m in range(1, n + 1):
         for h in range(n + 1):
             delta = new[h, m] - old[h, m]
@@ -49,7 +45,10 @@ def _move(rows, first, n, old, new, sign, C, multiplicity, u):
             value = sign * C * delta
             for j in range(rows.starts[arc], rows.starts[arc + 1]):
                 c = rows.indices[j]
-                u[c] -= value * multiplicity[c]
+                step = value * multiplicity[c]
+                grown += value * (step - 2.0 * u[c])
+                u[c] -= step
+    return grown
 
 
 @kernel
@@ -116,22 +115,16 @@ def sweep(
                 for h in range(n + 1):
                     candidate[h, m] -= largest
             marginals_kernel(candidate, projective, single, new)
-            _move(rows, first, n, old, new, 1.0, C, multiplicity, u)
+            grown = _move(rows, first, n, old, new, 1.0, C, multiplicity, u)
             if not adaptive:
                 accepted = True
                 break
-            # Q changes by C Σ Δ (l + (score before + score after) / 2): it is quadratic along Δ.
-            change = 0.0
+            change = -0.5 * grown / C  # of Q / C
             for m in range(1, n + 1):
                 g = rows.gold[rows.first_word[s] + m]
                 for h in range(n + 1):
-                    delta = new[h, m] - old[h, m]
-                    if h == m or delta == 0.0:
-                        continue
-                    after = _row_sum(rows, first + arc_number(h, m, n), u)
-                    if h != g:
-                        after += 1.0
-                    change += delta * 0.5 * (scores[h, m] + after)
+                    if h != m and h != g:
+                        change += new[h, m] - old[h, m]
             if change >= -1e-12:
                 accepted = True
                 break

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import numba
@@ -19,15 +19,18 @@ import numba
 PACKAGE = Path(__file__).parent
 
 
-def sources_digest(package: Path) -> str:
-    """A hash of all sources of a package.
+def sources_digest(package: Path, only: Collection[str] = ()) -> str:
+    """A hash of all sources of a package, or only of those files and folders.
 
     numba asks only whether the file of a kernel changed, not those of the kernels it calls: after a change
     of one file, callers in other files would go on with the old code. So the cache's name has this in it.
     """
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
-        digest.update(f"{source.relative_to(package)}\0".encode())
+        name = source.relative_to(package)
+        if only and name.parts[0] not in only:
+            continue
+        digest.update(f"{name}\0".encode())
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
 

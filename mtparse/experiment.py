@@ -79,6 +79,10 @@ class RunDirectory:
         """Close the log."""
         self._log.close()
 
+    def settle(self) -> None:
+        """See that the log is on disk, as the other files are once they are written."""
+        os.fsync(self._log.fileno())
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -254,6 +258,7 @@ def finish(
         summary["test"] = {key: total.as_dict()["UAS"] for key, total in totals.items()}
         summary["test"] |= {"sentences": len(test.sentences), "words": test.words}
         summary["sha256"]["test"] = test.sha256
+    directory.settle()
     report()
     return summary
 

@@ -10,12 +10,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mtparse.experiment import LOG_NAME
+from mtparse.experiment import LOG_NAME, SCORES_NAME
 from mtparse.files import atomic_writer
 from mtparse.plan import Cell, Plan
 
 COLORS = {"perceptron": "#777777", "log-linear": "#1f77b4", "max-margin": "#d62728"}
 DASHES = {"nonprojective": "-", "projective": "--"}
+FORMATS = {"svg": {"metadata": {"Date": None}}, "png": {"dpi": 110}}
 
 
 @dataclass
@@ -72,21 +73,21 @@ def draw(plan: Plan, runs: Mapping[Cell, str], path: str) -> None:
     height = len(plan.languages)
     figure = Figure(figsize=(11, 2.4 * height + 0.6), layout="constrained")
     panels = figure.subplots(height, 3, squeeze=False)
-    key = "all_tokens" if next(iter(plan.cells.values())).punctuation else "without_punctuation"
     for row, language in zip(panels, plan.languages, strict=True):
         drawn: list[float] = []
         for cell in (cell for cell in plan.cells if cell.language == language):
-            curves = read_curves(os.path.join(runs[cell], LOG_NAME), key)
+            curves = read_curves(os.path.join(runs[cell], LOG_NAME), plan.counted)
             if not curves:
                 continue
             style = {
-                "color": COLORS[cell.trainer],
+                "color": COLORS.get(cell.trainer, "black"),
                 "linestyle": DASHES[cell.trees],
                 "linewidth": 1.1,
                 "label": f"{cell.trainer}, {cell.trees}",
             }
             best = {C: max(curve.scores) for C, curve in curves.items()}
-            chosen = curves[max(best, key=lambda C: best[C])]
+            with open(os.path.join(runs[cell], SCORES_NAME), encoding="utf-8") as file:
+                chosen = curves[json.load(file)["C"]]
             row[0].plot(chosen.passes, chosen.scores, **style)
             row[1].plot(chosen.seconds, chosen.scores, **style)
             costs = [C for C in sorted(best) if C is not None] if None not in best else []
@@ -107,6 +108,6 @@ def draw(plan: Plan, runs: Mapping[Cell, str], path: str) -> None:
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize="small")
     with rc_context({"svg.hashsalt": "mtparse"}):  # the same file for the same runs
-        for ending, options in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 110})):
+        for ending, options in FORMATS.items():
             with atomic_writer(f"{path}.{ending}") as file:
                 figure.savefig(file, format=ending, **options)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from mtparse.config import TRAINERS, Config, config_from_dict, config_to_dict, default_name, require_files
-from mtparse.config_checks import run_name
-from mtparse.config_yaml import dump_yaml, parse_yaml, printable, read_yaml
+from mtparse.config_checks import VALID_KINDS, run_name
+from mtparse.config_yaml import parse_yaml, printable, read_yaml
 from mtparse.errors import ConfigError
 from mtparse.paper import COUNTS
 
@@ -64,6 +64,12 @@ class Plan:
         """The tree families, in order."""
         return list(dict.fromkeys(cell.trees for cell in self.cells))
 
+    @property
+    def counted(self) -> str:
+        """The score that counts: ``all_tokens`` or ``without_punctuation``."""
+        punctuation = next(iter(self.cells.values())).punctuation
+        return "all_tokens" if punctuation else "without_punctuation"
+
     def only(self, languages: Iterable[str]) -> Plan:
         """The part of the plan that is about some languages.
 
@@ -85,9 +91,9 @@ class Plan:
         """Refuse to start while a treebank is missing or empty; the error names every one."""
         require_files(self.cells.values())
 
-    def dump(self) -> str:
-        """The resolved configs of all cells as YAML text."""
-        return dump_yaml({str(cell): config_to_dict(config) for cell, config in self.cells.items()})
+    def as_dict(self) -> dict[Cell, dict]:
+        """The resolved config of every cell in the terms of a config file."""
+        return {cell: config_to_dict(config) for cell, config in self.cells.items()}
 
 
 def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
@@ -189,6 +195,8 @@ def _overridden(values: dict, overrides: Iterable[str]) -> dict:
             raise ConfigError(f"{source}: must have the form KEY=VALUE")
         *sections, last = key.strip().split(".")
         inner = values
+        if sections and last in VALID_KINDS and sections[-1] == "valid":
+            sections, last, text = sections[:-1], "valid", f"{{{last}: {text}}}"
         for section in sections:
             below = inner.get(section)
             if below is not None and not isinstance(below, Mapping):

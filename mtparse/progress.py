@@ -33,6 +33,12 @@ class Progress:
             self._quiet = True  # nobody reads it any more; the work goes on
         self._last = time.monotonic()
 
+    def warn(self, text: str) -> None:
+        """A warning, which ``quiet`` does not silence."""
+        with suppress(OSError, ValueError, AttributeError):
+            sys.stderr.write(f"mtparse: warning: {text}\n")
+            sys.stderr.flush()
+
     def task(self, name: str, total: int | None) -> Task:
         """A piece of work of ``total`` steps, None where nobody knows how many."""
         return Task(self, name, total)

@@ -7,6 +7,7 @@ import io
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -84,6 +85,11 @@ def write_tables(plan: Plan, runs: Mapping[Cell, str], folder: str) -> str:
     text = f"# {plan.name}\n\n" + "\n".join(table.markdown() for table in tables.values())
     with atomic_writer(os.path.join(folder, "tables.md"), "w") as file:
         file.write(text)
+    for name in ("paper", "counts"):
+        for ending in ("csv", "json"):
+            if name not in tables:
+                with suppress(FileNotFoundError):
+                    os.remove(os.path.join(folder, f"{name}.{ending}"))
     for name, table in tables.items():
         with atomic_writer(os.path.join(folder, f"{name}.csv"), "w") as file:
             file.write(table.csv())
@@ -159,7 +165,7 @@ def paper_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
         for trees in plan.trees:
             pairs = []
             for language in plan.languages:
-                ours = _uas(plan, scores, Cell(language, trainer, trees))
+                ours = scores[Cell(language, trainer, trees)]["test"]["without_punctuation"]
                 theirs = UAS[language][trainer, trees]
                 pairs.append((ours, theirs))
                 rows.append([language, trainer, trees, ours, theirs, None if ours is None else ours - theirs])
@@ -168,8 +174,8 @@ def paper_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
                 rows.append(["average", trainer, trees, ours, theirs, ours - theirs])
     return Table(
         "Beside the paper",
-        f"UAS on test data. {_counted(plan)} The paper is Koo, Globerson, Carreras, Collins (2007), table 2; "
-        "its division into training and validation sentences is not known.",
+        "UAS on test data, without punctuation. The paper is Koo, Globerson, Carreras, Collins (2007), "
+        "table 2; its division into training and validation sentences is not known.",
         ["language", "trainer", "trees", "UAS", "paper", "difference"],
         rows,
     )
@@ -222,21 +228,16 @@ def significance_table(plan: Plan, scores: Mapping[Cell, dict], runs: Mapping[Ce
 
 def best_cell(plan: Plan, scores: Mapping[Cell, dict], language: str, trainer: str) -> Cell:
     """A trainer's cell with the best validation score; of equals the non-projective one."""
-    cells = [Cell(language, trainer, trees) for trees in reversed(plan.trees)]
-    return max(cells, key=lambda cell: scores[cell]["valid"][_key(plan)] or 0.0)
-
-
-def _key(plan: Plan) -> str:
-    config = next(iter(plan.cells.values()))
-    return "all_tokens" if config.punctuation else "without_punctuation"
+    cells = [Cell(language, trainer, trees) for trees in sorted(plan.trees)]  # non-projective first
+    return max(cells, key=lambda cell: scores[cell]["valid"][plan.counted] or 0.0)
 
 
 def _counted(plan: Plan) -> str:
-    return "All tokens count." if _key(plan) == "all_tokens" else "Punctuation does not count."
+    return "All tokens count." if plan.counted == "all_tokens" else "Punctuation does not count."
 
 
 def _uas(plan: Plan, scores: Mapping[Cell, dict], cell: Cell) -> float | None:
-    return scores[cell]["test"][_key(plan)]
+    return scores[cell]["test"][plan.counted]
 
 
 def _sentences(plan: Plan, scores, runs, trainer: str) -> list[Scores]:
@@ -244,5 +245,5 @@ def _sentences(plan: Plan, scores, runs, trainer: str) -> list[Scores]:
     found: list[Scores] = []
     for language in plan.languages:
         cell = best_cell(plan, scores, language, trainer)
-        found += read_sentence_counts(os.path.join(runs[cell], SENTENCES_NAME), _key(plan))
+        found += read_sentence_counts(os.path.join(runs[cell], SENTENCES_NAME), plan.counted)
     return found

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from conftest import ROOT
 
 from mtparse import reproduce as module
+from mtparse import store
 from mtparse.cli import main
 from mtparse.config import load_config
 from mtparse.conll import read_conll
@@ -116,7 +117,7 @@ def test_resume_after_an_interruption_gives_the_same(finished, plan_file, tmp_pa
 
     with pytest.raises(MtparseError, match="exists and is not empty"):
         reproduce(load_plan(plan_file), out, jobs=1)
-    with pytest.raises(MtparseError, match=r"plan\.yaml: the plan is not what the experiment began with"):
+    with pytest.raises(MtparseError, match=r"plan\.yaml: run one-perceptron-projective is not what"):
         reproduce(load_plan(plan_file, ["seed=2"]), out, jobs=1, resume=True)
 
     def counted(*arguments, **options):
@@ -131,7 +132,7 @@ def test_resume_after_an_interruption_gives_the_same(finished, plan_file, tmp_pa
     assert not os.listdir(tmp_path / "out" / "parts")
 
 
-def test_changed_data_are_not_resumed(small, tmp_path):
+def test_changed_data_and_code_are_not_resumed(small, tmp_path, monkeypatch):
     for part in ("train.conll", "valid.conll", "test.conll"):
         (tmp_path / part).write_bytes((small / part).read_bytes())
     (tmp_path / "plan.yaml").write_text(PLAN.format(root=tmp_path, more="trees: [projective]"))
@@ -139,8 +140,45 @@ def test_changed_data_are_not_resumed(small, tmp_path):
     reproduce(plan, out)
     reproduce(plan, out, resume=True)
     (tmp_path / "test.conll").write_bytes((small / "valid.conll").read_bytes())
-    with pytest.raises(MtparseError, match=r"inputs.json: a treebank, or mtparse itself, is not what"):
+    text = reproduce(plan, out, resume=True)  # what is finished is printed
+    (tmp_path / "out" / "runs" / "two-perceptron-projective" / "sentences.csv").unlink()
+    with pytest.raises(MtparseError, match=r"inputs.json: input .*test.conll is not what .* began with"):
         reproduce(plan, out, resume=True)
+    (tmp_path / "test.conll").write_bytes((small / "test.conll").read_bytes())
+    monkeypatch.setattr(store, "sources_digest", lambda *_: "another")
+    with pytest.raises(MtparseError, match=r"inputs.json: input sources is not what"):
+        reproduce(plan, out, resume=True)
+    monkeypatch.undo()
+    assert reproduce(plan, out, resume=True) == text
+
+
+def test_finished_tables_need_no_treebanks(small, tmp_path):
+    shutil.copytree(small, tmp_path / "data")
+    (tmp_path / "plan.yaml").write_text(PLAN.format(root=tmp_path / "data", more="trees: [projective]"))
+    plan, out = load_plan(tmp_path / "plan.yaml"), os.fspath(tmp_path / "out")
+    text = reproduce(plan, out)
+    shutil.rmtree(tmp_path / "data")
+    assert reproduce(plan, out, resume=True) == text
+
+
+def test_an_experiment_can_grow(finished, plan_file, tmp_path):
+    """Begun with --only, gone on with all languages, printed for one."""
+    whole, text = finished
+    out = os.fspath(tmp_path / "out")
+    one = reproduce(load_plan(plan_file).only(["two"]), out, jobs=1)
+    before = json.loads((tmp_path / "out" / "cost.json").read_text())["seconds"]
+    assert reproduce(load_plan(plan_file, ["threads=3"]), out, jobs=1, resume=True) == text
+    assert json.loads((tmp_path / "out" / "cost.json").read_text())["seconds"] > before
+    assert reproduce(load_plan(plan_file).only(["two"]), out, resume=True) == one
+    for cell in os.listdir(whole / "runs"):
+        assert model(tmp_path / "out", cell) == model(whole, cell)
+
+
+def test_settings_of_validation_take_each_others_place(small, tmp_path):
+    (tmp_path / "plan.yaml").write_text(PLAN.format(root=small, more=""))
+    plan = load_plan(tmp_path / "plan.yaml", ["languages.two.valid.words=50"])
+    valid = plan.cells[Cell("two", "perceptron", "projective")].data.valid
+    assert (valid.kind, valid.value) == ("words", 50)
 
 
 def test_damaged_runs_and_parts_are_made_again(finished, plan_file, tmp_path, monkeypatch):
@@ -149,10 +187,14 @@ def test_damaged_runs_and_parts_are_made_again(finished, plan_file, tmp_path, mo
     runs = tmp_path / "out" / "runs"
     (runs / "one-perceptron-projective" / "scores.json").write_text("{")
     (runs / "one-log-linear-projective" / "parsed.conll").unlink()
+    (runs / "two-perceptron-projective" / "log.jsonl").unlink()
     part = tmp_path / "out" / "parts" / "one-perceptron-projective" / "run.npz"
     part.parent.mkdir(parents=True)
     part.write_bytes(b"no zip file")
+    left = tmp_path / "out" / "parts" / "two-log-linear-projective"  # of a run that is finished
+    left.mkdir()
     assert reproduce(load_plan(plan_file), os.fspath(tmp_path / "out"), resume=True) == text
+    assert not left.exists()
     for cell in ("one-perceptron-projective", "one-log-linear-projective"):
         assert model(tmp_path / "out", cell) == model(whole, cell)
 

@@ -22,9 +22,14 @@ from mtparse.workers import Workers
 FAMILY = FAMILIES[1]
 
 
-def run(train_model, rows, columns, **options):
+def run(train_model, rows, columns, passes_seen=None, **options):
+    def on_pass(record, u):
+        if passes_seen is not None:
+            passes_seen.append(record)
+        return False
+
     with Workers() as workers:
-        return train_model(rows, columns, FAMILY, on_pass=lambda p, u: False, workers=workers, **options)
+        return train_model(rows, columns, FAMILY, on_pass=on_pass, workers=workers, **options)
 
 
 @pytest.mark.nojit
@@ -46,10 +51,12 @@ def test_log_linear_comes_to_the_same_optimum(optimizer):
 def test_max_margin_comes_to_the_same_optimum():
     rows, columns, *_ = prepared(3, size=8)
     options = {"passes": 4000, "tolerance": 1e-6}
-    cold = run(train_max_margin, rows, columns, C=0.1, **options)
+    from_scratch, from_before = [], []
+    cold = run(train_max_margin, rows, columns, from_scratch, C=0.1, **options)
     # From a vertex of the dual's domain exponentiated gradient hardly gets away: not to the end before.
     before = run(train_max_margin, rows, columns, C=0.05, passes=30)
-    warm = run(train_max_margin, rows, columns, C=0.1, start=before.state, **options)
+    warm = run(train_max_margin, rows, columns, from_before, C=0.1, start=before.state, **options)
+    assert from_before[0].dual > from_scratch[0].dual
     assert cold.converged
     assert warm.converged
     np.testing.assert_allclose(warm.u, cold.u, atol=1e-2 * np.abs(cold.u).max())

@@ -84,11 +84,9 @@ def compare(a: Iterable[Scores], b: Iterable[Scores], *, samples: int = SAMPLES,
 
 def sign_test(improved: int, worsened: int) -> float:
     """Two-sided p of the sign test: of ``improved + worsened`` fair coins, so uneven an outcome."""
-    from scipy.stats import binomtest
+    from scipy.special import bdtr  # scipy.stats takes a third of a second to import
 
-    if improved + worsened == 0:
-        return 1.0
-    return float(binomtest(improved, improved + worsened).pvalue)
+    return min(1.0, 2.0 * float(bdtr(min(improved, worsened), improved + worsened, 0.5)))
 
 
 def randomization_test(difference: np.ndarray, samples: int = SAMPLES, seed: int = 1) -> float:

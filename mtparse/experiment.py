@@ -283,6 +283,10 @@ def prepare(
     index = FeatureIndex.build(
         training.rows, heads, templates, source=settings.source, min_count=settings.min_count
     )
+    if not len(index):
+        raise MtparseError(
+            f"no feature is seen on {settings.min_count} arcs of the training data: lower features.min_count"
+        )
     task = progress.task("extracting features", len(heads))
     rows, columns = extract_training(
         index, training.rows, heads, merge=settings.merge, workers=workers, progress=task.update

@@ -5,10 +5,12 @@ Needs matplotlib, the extra ``plots``.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from mtparse.experiment import LOG_NAME, SCORES_NAME
 from mtparse.files import atomic_writer
@@ -16,7 +18,7 @@ from mtparse.plan import Cell, Plan
 
 COLORS = {"perceptron": "#777777", "log-linear": "#1f77b4", "max-margin": "#d62728"}
 DASHES = {"nonprojective": "-", "projective": "--"}
-FORMATS = {"svg": {"metadata": {"Date": None}}, "png": {"dpi": 110}}
+FORMATS = ("svg", "png")
 
 
 @dataclass
@@ -50,7 +52,22 @@ def read_curves(log: str, key: str) -> dict[float | None, Curve]:
     return curves
 
 
-def draw(plan: Plan, runs: Mapping[Cell, str], path: str) -> None:
+def draw_unless_drawn(plan: Plan, runs: Mapping[Cell, str], path: str) -> None:
+    """Draw the figure where it is missing or shows other runs; parameters and errors are those of `draw`."""
+    digest = hashlib.sha256()
+    for cell, run in runs.items():
+        digest.update(f"{cell}\0".encode())
+        digest.update(Path(run, SCORES_NAME).read_bytes())
+    identifier = f"mtparse:{digest.hexdigest()[:32]}"
+    files = [Path(f"{path}.{ending}") for ending in FORMATS]
+    if all(file.exists() for file in files) and identifier in files[0].read_text("utf-8", "replace"):
+        return
+    for file in files:
+        file.unlink(missing_ok=True)  # better none than one of other runs
+    draw(plan, runs, path, identifier)
+
+
+def draw(plan: Plan, runs: Mapping[Cell, str], path: str, identifier: str = "") -> None:
     """Draw the figure: a row of panels for each language, a line for each trainer and tree family.
 
     The first two panels show the run of the C that validation chose.
@@ -61,6 +78,8 @@ def draw(plan: Plan, runs: Mapping[Cell, str], path: str) -> None:
         The run directory of each cell.
     path
         Without its ending; gets ``.svg`` and ``.png``.
+    identifier
+        Kept in the SVG file.
 
     Raises
     ------
@@ -104,10 +123,12 @@ def draw(plan: Plan, runs: Mapping[Cell, str], path: str) -> None:
         row[1].set_xscale("log")
         if row[2].lines:
             row[2].set_xscale("log")
-        row[0].set_ylabel(f"{language}\nvalidation UAS (%)")
+        row[0].set_ylabel(language.replace("$", r"\$") + "\nvalidation UAS (%)")
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize="small")
     with rc_context({"svg.hashsalt": "mtparse"}):  # the same file for the same runs
-        for ending, options in FORMATS.items():
+        for ending in FORMATS:
+            svg = {"metadata": {"Date": None, "Identifier": identifier}}
+            options = svg if ending == "svg" else {"dpi": 110}
             with atomic_writer(f"{path}.{ending}") as file:
                 figure.savefig(file, format=ending, **options)

@@ -144,9 +144,11 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
     except ValueError as error:
         raise ConfigError(f"{source}: name: {error}") from None
     for language in languages:
-        if not isinstance(language, str) or not language or "," in language:
+        if not isinstance(language, str) or not language or "," in language or len(language.encode()) > 100:
             shown = printable(str(language))
-            raise ConfigError(f"{source}: languages.{shown}: a language must be text without a comma")
+            raise ConfigError(
+                f"{source}: languages.{shown}: a language must be text without a comma, of at most 100 bytes"
+            )
     shared_task = values.get("shared_task")
     if shared_task is not None:
         if shared_task not in SHARED_TASKS:

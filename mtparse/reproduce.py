@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -26,7 +25,7 @@ from mtparse.experiment import (
     refit,
     say_if_compiling,
 )
-from mtparse.figures import FORMATS, draw
+from mtparse.figures import draw_unless_drawn
 from mtparse.paper import COUNTS
 from mtparse.plan import Cell, Plan
 from mtparse.progress import Progress
@@ -87,8 +86,16 @@ def reproduce(
         Whatever is wrong with the data or the directory.
     """
     progress = progress or Progress(quiet=True)
-    threads = thread_count(jobs)
+    threads = thread_count(jobs or next(iter(plan.cells.values())).threads)
     store = Store(out, plan, resume)
+    try:
+        return _finish_all(plan, store, threads, progress)
+    finally:
+        store.close()
+
+
+def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress) -> str:
+    """Run what is missing, then make tables and figure."""
     missing = {cell: config for cell, config in plan.cells.items() if cell not in store.finished}
     if missing:
         _read_all(plan, missing, progress)
@@ -104,17 +111,14 @@ def reproduce(
             overall.close()
         store.keep_cost(threads)
     runs = {cell: store.run(cell) for cell in plan.cells}
-    tables = os.path.join(out, "tables")
+    tables = os.path.join(store.path, "tables")
     text = write_tables(plan, runs, tables)
-    figure = [os.path.join(tables, f"figure.{ending}") for ending in FORMATS]
-    if missing or not all(map(os.path.exists, figure)):
-        for path in figure:
-            with suppress(FileNotFoundError):
-                os.remove(path)  # of fewer runs
-        try:
-            draw(plan, runs, os.path.join(tables, "figure"))
-        except ImportError:
-            progress.say("no figure: matplotlib is not installed (the extra mtparse[plots])")
+    try:
+        draw_unless_drawn(plan, runs, os.path.join(tables, "figure"))
+    except ImportError:
+        progress.say("no figure: matplotlib is not installed (the extra mtparse[plots])")
+    except Exception as error:  # tables must not be lost for want of a figure
+        progress.warn(f"no figure: {type(error).__name__}: {str(error).splitlines()[0]}")
     return text
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import shutil
 import threading
 import time
-import zipfile
-import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -19,12 +18,18 @@ import numpy as np
 from mtparse._jit import PACKAGE, sources_digest
 from mtparse.config_yaml import dump_yaml, read_yaml
 from mtparse.errors import ConfigError, MtparseError
+from mtparse.evaluation import Scores, read_sentence_counts
 from mtparse.experiment import LOG_NAME, PARSED_NAME, SCORES_NAME, SENTENCES_NAME, require_free, versions
 from mtparse.files import atomic_writer
 from mtparse.model import MODEL_NAME
 from mtparse.plan import Cell, Plan
 from mtparse.training.base import TrainResult
 from mtparse.training.tuning import Choice, Run
+
+try:
+    import fcntl
+except ImportError:  # not on Windows; two processes in one directory are not kept apart there
+    fcntl = None  # type: ignore[assignment]
 
 PLAN_NAME, INPUTS_NAME, COST_NAME = "plan.yaml", "inputs.json", "cost.json"
 MAKES_MODELS = ("features", "inference", "training", "conll.py", "experiment.py", "treebank.py", "trees.py")
@@ -45,20 +50,65 @@ class Store:
 
     def __init__(self, path: str, plan: Plan, resume: bool) -> None:
         self.path = path
-        self._began, self._lock = time.monotonic(), threading.Lock()
-        if not resume or not self._kept(PLAN_NAME):
+        self._began, self._cost_lock = time.monotonic(), threading.Lock()
+        there = os.path.isdir(path) and bool(os.listdir(path))
+        if not (resume and there):
             require_free(path)
             plan.require_files()
             os.makedirs(path, exist_ok=True)
-        self._spent = float(self._kept(COST_NAME).get("seconds", 0.0))
+        self._lock()
+        try:
+            self._open(plan, resume and there)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, plan: Plan, resume: bool) -> None:
+        if resume and not self._kept(PLAN_NAME):
+            raise MtparseError(
+                f"{os.path.join(self.path, PLAN_NAME)}: missing or damaged, so that nobody knows what "
+                "was begun here; begin anew with another --out"
+            )
+        seconds = self._kept(COST_NAME).get("seconds")
+        self._spent = float(seconds) if isinstance(seconds, int | float) else 0.0
         cells = {str(cell): config for cell, config in plan.as_dict().items()}
-        self._agree(PLAN_NAME, cells, "run", "--set is part of it")
+        self._agree(PLAN_NAME, cells, cells, "run", "--set is part of it")
         self.finished = {cell: scores for cell in plan.cells if (scores := self._finished(cell))}
         for cell in self.finished:
             self.clear_parts(cell)  # should the end of a run have been its last moment
         if len(self.finished) < len(plan.cells):
             plan.require_files()
-            self._agree(INPUTS_NAME, _inputs(plan), "input", "its runs would not go together")
+            used = self._used_inputs(plan)
+            if used and not self._kept(INPUTS_NAME):
+                raise MtparseError(
+                    f"{os.path.join(self.path, INPUTS_NAME)}: missing or damaged, so that nobody knows "
+                    "whether more runs go together with those that are there; begin anew with another --out"
+                )
+            self._agree(INPUTS_NAME, _inputs(plan), used, "input", "its runs would not go together")
+
+    def _lock(self) -> None:
+        """Keep other processes out while this one lives, and clear away what killed ones left half written.
+
+        Raises
+        ------
+        MtparseError
+            If another process works in the directory.
+        """
+        if fcntl is not None:
+            self._held = os.open(self.path, os.O_RDONLY)
+            try:
+                fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(self._held)
+                raise MtparseError(f"{self.path}: another process works in this directory") from None
+            for folder in (self.path, os.path.join(self.path, "tables")):
+                for left in Path(folder).glob(".mtparse-*.tmp"):
+                    left.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let other processes in."""
+        if fcntl is not None:
+            os.close(self._held)
 
     def _kept(self, name: str) -> dict:
         """A mapping that the directory keeps; empty where it is missing or unreadable."""
@@ -73,24 +123,35 @@ class Store:
             return {}
         return dict(found) if isinstance(found, Mapping) else {}
 
-    def _agree(self, name: str, now: dict, what: str, hint: str) -> None:
-        """Refuse another value of anything that is kept already; keep what is new."""
+    def _used_inputs(self, plan: Plan) -> set[str]:
+        """The inputs that finished runs and parts of unfinished ones depend on."""
+        used: set[str] = set()
+        for cell in plan.cells:
+            begun = os.path.isdir(os.path.join(self.path, "parts", str(cell)))
+            if begun or os.path.exists(os.path.join(self.run(cell), SCORES_NAME)):
+                used |= {*versions(), "sources", *(f"{cell.language}/{part}" for part in ("train", "valid"))}
+            if cell in self.finished:
+                used.add(f"{cell.language}/test")
+        return used
+
+    def _agree(self, name: str, now: dict, used: Collection[str], what: str, hint: str) -> None:
+        """Refuse another value of anything that is kept and used already; keep what is new."""
         before = self._kept(name)
         for key, value in now.items():
-            if key in before and _comparable(before[key]) != _comparable(value):
+            if key in used and key in before and _comparable(before[key]) != _comparable(value):
                 raise MtparseError(
                     f"{os.path.join(self.path, name)}: {what} {key} is not what the experiment began with "
                     f"({hint}); begin anew with another --out"
                 )
-        if now.keys() - before.keys():
-            whole = {**before, **now}
+        whole = {**before, **now}
+        if whole != before:
             text = dump_yaml(whole) if name == PLAN_NAME else json.dumps(whole, indent=2) + "\n"
             with atomic_writer(os.path.join(self.path, name), "w") as file:
                 file.write(text)
 
     def keep_cost(self, threads: int) -> None:
         """Keep how long the experiment has taken so far, in this session and the ones before."""
-        with self._lock:
+        with self._cost_lock:
             seconds = round(self._spent + time.monotonic() - self._began, 1)
             cost = {"seconds": seconds, "threads": threads, "versions": versions()}
             with atomic_writer(os.path.join(self.path, COST_NAME), "w") as file:
@@ -102,17 +163,26 @@ class Store:
 
     def _finished(self, cell: Cell) -> dict | None:
         """What the scores of a cell's run are, if it is finished."""
+        folder = self.run(cell)
         try:
-            with open(os.path.join(self.run(cell), SCORES_NAME), encoding="utf-8") as file:
+            with open(os.path.join(folder, SCORES_NAME), encoding="utf-8") as file:
                 scores = json.load(file)
-        except (OSError, ValueError):
+            for key in ("all_tokens", "without_punctuation"):
+                rows = read_sentence_counts(os.path.join(folder, SENTENCES_NAME), key)
+                total = sum(rows, Scores())
+                expected = [scores["test"][name] for name in ("sentences", "words", key)]
+                if [total.sentences, total.words, total.as_dict()["UAS"]] != expected:
+                    return None
+            rest = (MODEL_NAME, PARSED_NAME, LOG_NAME)
+            whole = scores["treebank"]["words"] and all(
+                os.path.getsize(os.path.join(folder, n)) for n in rest
+            )
+        except (OSError, ValueError, KeyError, TypeError, IndexError):
             return None
-        rest = (MODEL_NAME, PARSED_NAME, SENTENCES_NAME, LOG_NAME)
-        there = all(os.path.exists(os.path.join(self.run(cell), name)) for name in rest)
-        return scores if there and isinstance(scores, dict) and "test" in scores else None
+        return scores if whole else None
 
     def _part(self, cell: Cell, C: float | None) -> str:
-        return os.path.join(self.path, "parts", str(cell), "run.npz" if C is None else f"C={C!r}.npz")
+        return os.path.join(self.path, "parts", str(cell), "run.part" if C is None else f"C={C!r}.part")
 
     def save_part(self, cell: Cell, run: Run, records: list[dict]) -> None:
         """Keep what training with one C gave, the state of a warm start with it; it appears whole."""
@@ -125,20 +195,27 @@ class Store:
         text = json.dumps({"C": run.C, "result": result, "best": best, "log": records})
         arrays = {f"u_{name}": choice.u for name, choice in run.best.items()}
         arrays |= {f"state_{name}": array for name, array in run.result.state.items()}
+        packed = io.BytesIO()
+        np.savez(packed, text=np.frombuffer(text.encode(), np.uint8), **arrays)
         with atomic_writer(path) as file:
-            np.savez(file, text=np.frombuffer(text.encode(), np.uint8), **arrays)
+            file.write(hashlib.sha256(packed.getbuffer()).digest())
+            file.write(packed.getbuffer())
 
     def load_part(self, cell: Cell, C: float | None) -> tuple[Run, list[dict]] | None:
         """What :meth:`save_part` kept, if it did and it can be read; otherwise the run is done again."""
         try:
-            with np.load(self._part(cell, C), allow_pickle=False) as stored:
-                kept = json.loads(stored["text"].tobytes())
-                best = {name: Choice(**c, u=stored[f"u_{name}"]) for name, c in kept["best"].items()}
-                state = {k.removeprefix("state_"): stored[k] for k in stored if k.startswith("state_")}
-            result = TrainResult(_NOTHING, **{**kept["result"], "state": state})
-            return Run(kept["C"], result, best), kept["log"]
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error):
+            data = Path(self._part(cell, C)).read_bytes()
+        except OSError:
             return None
+        packed = memoryview(data)[32:]
+        if hashlib.sha256(packed).digest() != data[:32]:
+            return None
+        with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
+            kept = json.loads(stored["text"].tobytes())
+            best = {name: Choice(**c, u=stored[f"u_{name}"]) for name, c in kept["best"].items()}
+            state = {k.removeprefix("state_"): stored[k] for k in stored if k.startswith("state_")}
+        result = TrainResult(_NOTHING, **{**kept["result"], "state": state})
+        return Run(kept["C"], result, best), kept["log"]
 
     def clear_parts(self, cell: Cell) -> None:
         """The cell's run is finished."""
@@ -148,13 +225,18 @@ class Store:
 def _inputs(plan: Plan) -> dict[str, str]:
     """What results depend on besides the configs: the code, the libraries, the SHA-256 of every file."""
     found = {**versions(), "sources": sources_digest(PACKAGE, MAKES_MODELS)}
-    for config in plan.cells.values():
-        for path in (config.data.train_path, config.data.valid_path, config.data.test_path):
-            if path is not None and path not in found:
-                found[path] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    for language, config in {cell.language: config for cell, config in plan.cells.items()}.items():
+        for part in ("train", "valid", "test"):
+            path = getattr(config.data, f"{part}_path")
+            if path is not None:
+                found[f"{language}/{part}"] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     return found
 
 
 def _comparable(value):
-    """A run's config without what no result depends on."""
-    return {k: v for k, v in value.items() if k != "threads"} if isinstance(value, Mapping) else value
+    """A run's config without what no result depends on: files are known by their content."""
+    if not isinstance(value, Mapping):
+        return value
+    data = value.get("data")
+    shown = {k: v for k, v in data.items() if k != "root"} if isinstance(data, Mapping) else data
+    return {**{k: v for k, v in value.items() if k != "threads"}, "data": shown}

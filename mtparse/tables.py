@@ -34,9 +34,16 @@ class Table:
 
         def show(value, place) -> str:
             text = "n/a" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+            text = text.replace("|", "\\|")
             return f"**{text}**" if place in self.bold else text
 
-        lines = [f"## {self.title}", "", self.note, "", "| " + " | ".join(self.header) + " |"]
+        lines = [
+            f"## {self.title}",
+            "",
+            self.note,
+            "",
+            "| " + " | ".join(show(name, None) for name in self.header) + " |",
+        ]
         lines.append("| --- " * len(self.header) + "|")
         for r, row in enumerate(self.rows):
             lines.append("| " + " | ".join(show(v, (r, c)) for c, v in enumerate(row)) + " |")

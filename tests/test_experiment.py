@@ -199,6 +199,12 @@ def test_patience_stops_early(small, tmp_path):
 
 
 @nojit
+def test_no_features_are_refused(small, tmp_path):
+    with pytest.raises(MtparseError, match=r"no feature is seen on 1000 arcs .*lower features\.min_count"):
+        train_small(small, tmp_path / "r", "features.min_count=1000")
+
+
+@nojit
 def test_a_used_directory_is_refused(small, tmp_path):
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "precious").write_text("x")

@@ -166,10 +166,39 @@ def test_the_same_runs_give_the_same_figure(finished, small, tmp_path):
     out, _ = finished
     plan = paper_plan(small, tmp_path)
     runs = {cell: os.fspath(out / "runs" / str(cell)) for cell in plan.cells}
-    figures.draw(plan, runs, os.fspath(tmp_path / "again"))
+    figures.draw_unless_drawn(plan, runs, os.fspath(tmp_path / "again"))
     for ending in ("svg", "png"):
         drawn = (out / "tables" / f"figure.{ending}").read_bytes()
         assert (tmp_path / f"again.{ending}").read_bytes() == drawn
+
+
+def test_the_figure_follows_the_tables(finished, small, tmp_path):
+    pytest.importorskip("matplotlib")
+    out, _ = finished
+    figure = out / "tables" / "figure.svg"
+    both = figure.read_bytes()
+    plan = paper_plan(small, tmp_path)
+    reproduce(plan.only(["dutch"]), os.fspath(out), resume=True)
+    assert "turkish" not in figure.read_text()
+    reproduce(plan, os.fspath(out), resume=True)
+    assert figure.read_bytes() == both
+
+
+def test_a_figure_that_fails_costs_no_tables(finished, small, tmp_path, monkeypatch, capsys):
+    out, text = finished
+    monkeypatch.setattr(module, "draw_unless_drawn", lambda *_: 1 / 0)
+    assert reproduce(paper_plan(small, tmp_path), os.fspath(out), resume=True, progress=Progress()) == text
+    assert "mtparse: warning: no figure: ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_any_name_of_a_language_can_be_drawn_and_tabled(small, tmp_path):
+    pytest.importorskip("matplotlib")
+    text = PLAN.format(root=small, more="trees: [projective]").replace("  one:", "  'a|b $x^_$':")
+    (tmp_path / "plan.yaml").write_text(text)
+    plan = load_plan(tmp_path / "plan.yaml").only(["a|b $x^_$"])
+    tables = reproduce(plan, os.fspath(tmp_path / "out"))
+    assert "| a\\|b $x^_$ |" in tables
+    assert (tmp_path / "out" / "tables" / "figure.png").exists()
 
 
 def test_without_matplotlib_the_tables_are_still_made(finished, small, tmp_path, monkeypatch, capsys):

@@ -142,7 +142,7 @@ def test_changed_data_and_code_are_not_resumed(small, tmp_path, monkeypatch):
     (tmp_path / "test.conll").write_bytes((small / "valid.conll").read_bytes())
     text = reproduce(plan, out, resume=True)  # what is finished is printed
     (tmp_path / "out" / "runs" / "two-perceptron-projective" / "sentences.csv").unlink()
-    with pytest.raises(MtparseError, match=r"inputs.json: input .*test.conll is not what .* began with"):
+    with pytest.raises(MtparseError, match=r"inputs.json: input two/test is not what .* began with"):
         reproduce(plan, out, resume=True)
     (tmp_path / "test.conll").write_bytes((small / "test.conll").read_bytes())
     monkeypatch.setattr(store, "sources_digest", lambda *_: "another")
@@ -188,15 +188,84 @@ def test_damaged_runs_and_parts_are_made_again(finished, plan_file, tmp_path, mo
     (runs / "one-perceptron-projective" / "scores.json").write_text("{")
     (runs / "one-log-linear-projective" / "parsed.conll").unlink()
     (runs / "two-perceptron-projective" / "log.jsonl").unlink()
-    part = tmp_path / "out" / "parts" / "one-perceptron-projective" / "run.npz"
+    (runs / "two-perceptron-nonprojective" / "model.mtparse").write_bytes(b"")
+    counts = runs / "one-perceptron-nonprojective" / "sentences.csv"
+    counts.write_text("".join(counts.read_text().splitlines(keepends=True)[:-1]))
+    counts = runs / "two-log-linear-projective" / "sentences.csv"
+    counts.write_text(counts.read_text().replace(",", ";", 3))
+    (tmp_path / "out" / "cost.json").write_text('{"seconds": null}')
+    part = tmp_path / "out" / "parts" / "one-perceptron-projective" / "run.part"
     part.parent.mkdir(parents=True)
     part.write_bytes(b"no zip file")
     left = tmp_path / "out" / "parts" / "two-log-linear-projective"  # of a run that is finished
     left.mkdir()
     assert reproduce(load_plan(plan_file), os.fspath(tmp_path / "out"), resume=True) == text
     assert not left.exists()
-    for cell in ("one-perceptron-projective", "one-log-linear-projective"):
+    for cell in os.listdir(whole / "runs"):
         assert model(tmp_path / "out", cell) == model(whole, cell)
+
+
+def test_parts_are_known_by_a_checksum(finished, plan_file, tmp_path, monkeypatch):
+    """No damaged part is loaded, whichever byte it is."""
+    plan = load_plan(plan_file).only(["one"])
+    real, parts = module.Store.save_part, []
+
+    def keep(self, cell, run, records):
+        real(self, cell, run, records)
+        path = self._part(cell, run.C)
+        with open(path, "rb") as file:
+            parts.append((cell, run.C, path, file.read()))
+
+    monkeypatch.setattr(module.Store, "save_part", keep)
+    reproduce(plan, os.fspath(tmp_path / "o"))
+    monkeypatch.undo()
+    kept = module.Store(os.fspath(tmp_path / "o"), plan, True)
+    cell, C, path, data = parts[-1]
+    os.makedirs(os.path.dirname(path))
+    for place in range(0, len(data), 997):
+        damaged = bytearray(data)
+        damaged[place] ^= 1
+        with open(path, "wb") as file:
+            file.write(damaged)
+        assert kept.load_part(cell, C) is None
+    with open(path, "wb") as file:
+        file.write(data)
+    assert kept.load_part(cell, C)[0].C == C
+    with pytest.raises(MtparseError, match="another process works in this directory"):
+        reproduce(plan, os.fspath(tmp_path / "o"), resume=True)
+    kept.close()
+
+
+@pytest.mark.parametrize("name", ["plan.yaml", "inputs.json"])
+def test_without_its_record_an_experiment_does_not_go_on(name, finished, plan_file, tmp_path):
+    whole, _ = finished
+    shutil.copytree(whole, tmp_path / "out")
+    (tmp_path / "out" / name).write_text("")
+    (tmp_path / "out" / "runs" / "one-perceptron-projective" / "sentences.csv").unlink()
+    with pytest.raises(MtparseError, match=f"{name}: missing or damaged"):
+        reproduce(load_plan(plan_file), os.fspath(tmp_path / "out"), resume=True)
+
+
+def test_a_repaired_file_is_gone_on_with(small, tmp_path):
+    """What was made without the faulty file is kept; moving everything changes nothing."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    shutil.copytree(small, old)
+    good = (old / "test.conll").read_text()
+    (old / "bad.conll").write_text(good.replace("\t0\t", "\t99\t", 1))
+    text = PLAN.format(root="data", more="trees: [projective]").replace("root: data", "root: .")
+    text = text.replace("{fraction: 0.3}, test: test", "{fraction: 0.3}, test: bad")
+    (old / "plan.yaml").write_text(text)
+    with pytest.raises(MtparseError, match=r"bad\.conll"):
+        reproduce(load_plan(old / "plan.yaml"), os.fspath(old / "out"))
+    first = (old / "out" / "runs" / "one-perceptron-projective" / "scores.json").read_bytes()
+    (old / "bad.conll").write_text(good)
+    old.rename(new)
+    reproduce(load_plan(new / "plan.yaml"), os.fspath(new / "out"), resume=True)
+    assert (new / "out" / "runs" / "one-perceptron-projective" / "scores.json").read_bytes() == first
+    (new / "train.conll").write_bytes((new / "valid.conll").read_bytes())
+    (new / "out" / "runs" / "one-perceptron-projective" / "model.mtparse").unlink()
+    with pytest.raises(MtparseError, match=r"input one/train is not what"):
+        reproduce(load_plan(new / "plan.yaml"), os.fspath(new / "out"), resume=True)
 
 
 def test_refit_in_an_experiment(small, tmp_path):
@@ -239,6 +308,7 @@ def test_plans_in_configs_load():
         ({"features:": "name: [a]\nfeatures:"}, "name: must be text that can name a folder"),
         ({"  one:": "  null:"}, "a language must be text without a comma"),
         ({"  one:": "  'a,b':"}, "a language must be text without a comma"),
+        ({"  one:": f"  {'a' * 101}:"}, "of at most 100 bytes"),
         ({"passes: 3": "pases: 3"}, r"one-log-linear-projective\): unknown key trainer.pases"),
         ({"C: [0.1, 0.02]": "C: 0"}, r"trainer.C = 0"),
         ({"features:": "trees: [sideways]\nfeatures:"}, "trees must be a list"),

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from conftest import heed_interrupts
 
 from mtparse.cli import Group, main
 
@@ -203,8 +204,8 @@ class TestProcess:
     def test_interrupt(self):
         """An interrupt while the input is awaited."""
         arguments = [sys.executable, "-m", "mtparse", "eval", "-", "system"]
-        pipe = subprocess.PIPE
-        with subprocess.Popen(arguments, stdin=pipe, stdout=pipe, stderr=pipe) as running:
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        with subprocess.Popen(arguments, preexec_fn=heed_interrupts, **pipes) as running:
             running.stdin.write(GOLD.encode())
             running.stdin.flush()
             time.sleep(2)

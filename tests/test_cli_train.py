@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from conftest import heed_interrupts
 
 from mtparse.cli import main
 from mtparse.conll import read_conll
@@ -165,6 +166,7 @@ def test_interrupt_ends_in_one_line(small, tmp_path):
         ],
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_interrupts,
     )  # fmt: skip
     log = tmp_path / "r" / "log.jsonl"
     for _ in range(600):

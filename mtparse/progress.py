@@ -39,21 +39,27 @@ class Progress:
             sys.stderr.write(f"mtparse: warning: {text}\n")
             sys.stderr.flush()
 
-    def task(self, name: str, total: int | None) -> Task:
-        """A piece of work of ``total`` steps, None where nobody knows how many."""
-        return Task(self, name, total)
+    def task(self, name: str, total: int | None, *, remaining: bool = True) -> Task:
+        """A piece of work of ``total`` steps, None where nobody knows how many.
+
+        ``remaining`` is whether a bar guesses the time left.
+        """
+        return Task(self, name, total, remaining)
 
 
 class Task:
     """One bar, or one series of lines."""
 
-    def __init__(self, progress: Progress, name: str, total: int | None) -> None:
+    def __init__(self, progress: Progress, name: str, total: int | None, remaining: bool) -> None:
         self._progress, self._name, self._total, self._done = progress, name, total, 0
         self._bar = None
         if progress._bar:
             from tqdm import tqdm
 
-            self._bar = tqdm(total=total, desc=name, file=sys.stderr, leave=False, dynamic_ncols=True)
+            form = None if remaining else "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
+            self._bar = tqdm(
+                total=total, desc=name, file=sys.stderr, leave=False, dynamic_ncols=True, bar_format=form
+            )
 
     def update(self, done: int, note: str = "") -> None:
         """``done`` of the steps are done."""

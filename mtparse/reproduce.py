@@ -42,7 +42,7 @@ class _Overall:
     """Progress of the whole: runs done, and how long the rest may take."""
 
     def __init__(self, progress: Progress, total: int) -> None:
-        self._task = progress.task("runs", total)
+        self._task = progress.task("runs", total, remaining=False)  # we know better
         self._total, self._done, self._loaded, self._began = total, 0, 0, time.monotonic()
         self._lock = threading.Lock()
 
@@ -90,6 +90,9 @@ def reproduce(
     store = Store(out, plan, resume)
     try:
         return _finish_all(plan, store, threads, progress)
+    except KeyboardInterrupt:
+        progress.say("what is finished is kept; --resume goes on with it")
+        raise
     finally:
         store.close()
 
@@ -110,6 +113,11 @@ def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress) -> s
         finally:
             overall.close()
         store.keep_cost(threads)
+    elif changed := store.changed_files(plan):
+        progress.warn(
+            f"{', '.join(changed)}: the file has changed since; these are the results of the one before. "
+            "Begin anew with another --out to have others"
+        )
     runs = {cell: store.run(cell) for cell in plan.cells}
     tables = os.path.join(store.path, "tables")
     text = write_tables(plan, runs, tables)
@@ -119,6 +127,7 @@ def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress) -> s
         progress.say("no figure: matplotlib is not installed (the extra mtparse[plots])")
     except Exception as error:  # tables must not be lost for want of a figure
         progress.warn(f"no figure: {type(error).__name__}: {str(error).splitlines()[0]}")
+    progress.say(f"tables: {tables}")
     return text
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from mtparse._jit import PACKAGE, sources_digest
+from mtparse.config import Config
 from mtparse.config_yaml import dump_yaml, read_yaml
 from mtparse.errors import ConfigError, MtparseError
 from mtparse.evaluation import Scores, read_sentence_counts
@@ -122,6 +123,12 @@ class Store:
         except (OSError, ValueError, ConfigError):
             return {}
         return dict(found) if isinstance(found, Mapping) else {}
+
+    def changed_files(self, plan: Plan) -> list[str]:
+        """The treebanks, like ``dutch/test``, that are no longer those that the experiment was made from."""
+        before = self._kept(INPUTS_NAME)
+        here = Plan(plan.name, {cell: c for cell, c in plan.cells.items() if _there(c)})
+        return [k for k, value in _inputs(here).items() if "/" in k and before.get(k, value) != value]
 
     def _used_inputs(self, plan: Plan) -> set[str]:
         """The inputs that finished runs and parts of unfinished ones depend on."""
@@ -231,6 +238,11 @@ def _inputs(plan: Plan) -> dict[str, str]:
             if path is not None:
                 found[f"{language}/{part}"] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     return found
+
+
+def _there(config: Config) -> bool:
+    paths = (config.data.train_path, config.data.valid_path, config.data.test_path)
+    return all(os.path.isfile(path) for path in paths if path is not None)
 
 
 def _comparable(value):

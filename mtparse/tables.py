@@ -84,6 +84,7 @@ def write_tables(plan: Plan, runs: Mapping[Cell, str], folder: str) -> str:
         "table1": data_table(plan, scores),
         "table2": settings_table(plan, scores),
         "table3": trainers_table(plan, scores),
+        "choices": choices_table(plan, scores),
         "significance": significance_table(plan, scores, runs),
     }
     if plan.shared_task is not None:
@@ -161,6 +162,22 @@ def trainers_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
         "Table 3: UAS by trainer",
         "Projective or non-projective training, whichever validation chose.",
         ["trainer", *plan.languages, "average"],
+        rows,
+    )
+
+
+def choices_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
+    """What validation chose for every cell, and its score there."""
+    rows = []
+    for cell in plan.cells:
+        found = scores[cell]
+        cost = "" if found["C"] is None else f"{found['C']:g}"
+        chosen = [cost, found["passes"], found["decoder"], found["valid"][plan.counted]]
+        rows.append([cell.language, cell.trainer, cell.trees, *chosen])
+    return Table(
+        "What validation chose",
+        f"C, number of passes and decoder, with the validation UAS before a refit. {_counted(plan)}",
+        ["language", "trainer", "trees", "C", "passes", "decoder", "validation UAS"],
         rows,
     )
 

@@ -20,6 +20,7 @@ from mtparse.errors import ConfigError, MtparseError
 from mtparse.evaluation import evaluate
 from mtparse.experiment import train
 from mtparse.plan import Cell, load_plan
+from mtparse.progress import Progress
 from mtparse.reproduce import reproduce
 
 PLAN = """\
@@ -86,6 +87,14 @@ def test_tables_say_what_the_runs_scored(finished, small):
         chosen = max(scores, key=lambda s: (s["valid"]["all_tokens"], s["trees"] == "nonprojective"))
         assert trainer["one"] == chosen["test"]["all_tokens"]
         assert trainer["average"] == pytest.approx((trainer["one"] + trainer["two"]) / 2)
+    choices = json.loads((out / "tables" / "choices.json").read_text())
+    assert len(choices) == 8
+    for row in choices:
+        found = out / "runs" / f"{row['language']}-{row['trainer']}-{row['trees']}" / "scores.json"
+        scores = json.loads(found.read_text())
+        assert row["validation UAS"] == scores["valid"]["all_tokens"]
+        assert (row["passes"], row["decoder"]) == (scores["passes"], scores["decoder"])
+        assert row["C"] == ("" if scores["C"] is None else f"{scores['C']:g}")
     (pair,) = json.loads((out / "tables" / "significance.json").read_text())
     assert pair["pair"] == "log-linear against perceptron"
     assert pair["sentences"] == 2 * len(gold)
@@ -99,7 +108,7 @@ def test_a_finished_experiment_is_only_printed(finished, plan_file, monkeypatch)
     assert reproduce(load_plan(plan_file), os.fspath(out), resume=True) == text
 
 
-def test_resume_after_an_interruption_gives_the_same(finished, plan_file, tmp_path, monkeypatch):
+def test_resume_after_an_interruption_gives_the_same(finished, plan_file, tmp_path, monkeypatch, capsys):
     whole, text = finished
     out = os.fspath(tmp_path / "out")
     real, calls = module.run_trainer, []
@@ -112,7 +121,8 @@ def test_resume_after_an_interruption_gives_the_same(finished, plan_file, tmp_pa
 
     monkeypatch.setattr(module, "run_trainer", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        reproduce(load_plan(plan_file), out, jobs=1)
+        reproduce(load_plan(plan_file), out, jobs=1, progress=Progress())
+    assert "what is finished is kept; --resume goes on with it" in capsys.readouterr().err
     assert not os.path.exists(os.path.join(out, "tables"))
 
     with pytest.raises(MtparseError, match="exists and is not empty"):
@@ -152,13 +162,18 @@ def test_changed_data_and_code_are_not_resumed(small, tmp_path, monkeypatch):
     assert reproduce(plan, out, resume=True) == text
 
 
-def test_finished_tables_need_no_treebanks(small, tmp_path):
+def test_finished_tables_need_no_treebanks(small, tmp_path, capsys):
     shutil.copytree(small, tmp_path / "data")
     (tmp_path / "plan.yaml").write_text(PLAN.format(root=tmp_path / "data", more="trees: [projective]"))
     plan, out = load_plan(tmp_path / "plan.yaml"), os.fspath(tmp_path / "out")
     text = reproduce(plan, out)
+    (tmp_path / "data" / "test.conll").write_text("")
+    assert reproduce(plan, out, resume=True, progress=Progress(quiet=True)) == text
+    err = capsys.readouterr().err
+    assert err.startswith("mtparse: warning: one/test, two/test: the file has changed since")
     shutil.rmtree(tmp_path / "data")
     assert reproduce(plan, out, resume=True) == text
+    assert not capsys.readouterr().err
 
 
 def test_an_experiment_can_grow(finished, plan_file, tmp_path):

@@ -73,6 +73,12 @@ class DataConfig:
         """The test file; None if there is none."""
         return None if self.test is None else os.path.join(self.root, self.test)
 
+    @property
+    def paths(self) -> dict[str, str]:
+        """The files there are, by part: ``train``, ``valid``, ``test``."""
+        found = {"train": self.train_path, "valid": self.valid_path, "test": self.test_path}
+        return {part: path for part, path in found.items() if path is not None}
+
 
 @dataclass(frozen=True)
 class TrainerConfig:
@@ -372,9 +378,7 @@ def require_files(configs: Iterable[Config]) -> None:
     """
     faults: dict[str, str] = {}
     for config in configs:
-        for path in (config.data.train_path, config.data.valid_path, config.data.test_path):
-            if path is None:
-                continue
+        for path in config.data.paths.values():
             if os.path.isdir(path):
                 faults[path] = "is a folder"
             elif not os.path.exists(path):

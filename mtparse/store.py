@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from mtparse._jit import PACKAGE, sources_digest
-from mtparse.config import Config
 from mtparse.config_yaml import dump_yaml, read_yaml
 from mtparse.errors import ConfigError, MtparseError
 from mtparse.evaluation import Scores, read_sentence_counts
@@ -127,8 +126,8 @@ class Store:
     def changed_files(self, plan: Plan) -> list[str]:
         """The treebanks, like ``dutch/test``, that are no longer those that the experiment was made from."""
         before = self._kept(INPUTS_NAME)
-        here = Plan(plan.name, {cell: c for cell, c in plan.cells.items() if _there(c)})
-        return [k for k, value in _inputs(here).items() if "/" in k and before.get(k, value) != value]
+        here = {name: path for name, path in _files(plan).items() if os.path.isfile(path)}
+        return [name for name, path in here.items() if name in before and before[name] != _sha256(path)]
 
     def _used_inputs(self, plan: Plan) -> set[str]:
         """The inputs that finished runs and parts of unfinished ones depend on."""
@@ -231,18 +230,21 @@ class Store:
 
 def _inputs(plan: Plan) -> dict[str, str]:
     """What results depend on besides the configs: the code, the libraries, the SHA-256 of every file."""
-    found = {**versions(), "sources": sources_digest(PACKAGE, MAKES_MODELS)}
-    for language, config in {cell.language: config for cell, config in plan.cells.items()}.items():
-        for part in ("train", "valid", "test"):
-            path = getattr(config.data, f"{part}_path")
-            if path is not None:
-                found[f"{language}/{part}"] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    return found
+    hashes = {name: _sha256(path) for name, path in _files(plan).items()}
+    return {**versions(), "sources": sources_digest(PACKAGE, MAKES_MODELS), **hashes}
 
 
-def _there(config: Config) -> bool:
-    paths = (config.data.train_path, config.data.valid_path, config.data.test_path)
-    return all(os.path.isfile(path) for path in paths if path is not None)
+def _files(plan: Plan) -> dict[str, str]:
+    """Where the treebanks are, by names like ``dutch/test``."""
+    return {
+        f"{cell.language}/{part}": path
+        for cell, config in plan.cells.items()
+        for part, path in config.data.paths.items()
+    }
+
+
+def _sha256(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def _comparable(value):

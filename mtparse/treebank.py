@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mtparse import collector
 from mtparse.config import Config
 from mtparse.conll import read_conll
 from mtparse.errors import ConfigError, ConllError
 from mtparse.sentence import Sentence
-from mtparse.trees import check_tree, head_array, roots
+from mtparse.trees import are_trees, check_tree, head_arrays, roots
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,15 @@ def read_treebank(path: str, config: Config) -> Treebank:
         data = file.read()
     stream = io.BytesIO(data)
     stream.name = path
-    sentences = list(
-        read_conll(stream, format=config.data.format, encoding=config.data.encoding, heads="required")
-    )
+    reading = read_conll(stream, format=config.data.format, encoding=config.data.encoding, heads="required")
+    with collector.paused():
+        sentences = list(reading)
     if not sentences:
         raise ConllError(path, 0, "the file holds no sentence")
-    heads = [head_array(s.heads) for s in sentences]
-    for sentence in sentences:
-        check_tree(sentence)
+    heads = head_arrays([s.heads for s in sentences])
+    if not are_trees(heads):
+        for sentence in sentences:
+            check_tree(sentence)
     return Treebank(sentences, heads, hashlib.sha256(data).hexdigest())
 
 

@@ -7,6 +7,7 @@ symbol and ``heads[0] = -1``. `head_array` makes one of the heads of a sentence'
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -17,6 +18,19 @@ from mtparse.sentence import Sentence
 def head_array(words: Sequence[int]) -> np.ndarray:
     """Return the head array of length n+1 for the heads of n words."""
     return np.concatenate(([-1], np.asarray(words, dtype=np.int64)))
+
+
+def head_arrays(sentences: Sequence[Sequence[int]]) -> list[np.ndarray]:
+    """Return the head arrays of many sentences, given the heads of their words: parts of one array."""
+    sizes = np.fromiter(map(len, sentences), np.int64, len(sentences)) + 1
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    heads = np.empty(sizes.sum(), np.int64)
+    is_word = np.ones(len(heads), bool)
+    is_word[starts] = False
+    heads[starts] = -1
+    heads[is_word] = np.fromiter(chain.from_iterable(sentences), np.int64, len(heads) - len(sizes))
+    return [heads[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
 def roots(heads: Sequence[int]) -> list[int]:
@@ -51,6 +65,28 @@ def is_tree(heads: Sequence[int]) -> bool:
     """Whether every word has a head in 0..n and there is no cycle."""
     heads = _checked(heads)
     return all(0 <= head < len(heads) for head in heads[1:]) and not find_cycle(heads)
+
+
+def are_trees(heads: Sequence[np.ndarray]) -> bool:
+    """Whether each of many head arrays is a tree, as `is_tree` says. O(n log d) for depths up to d.
+
+    All at once: every position goes to its head, then to where its head went, and so on, until all are at
+    the roots or, after enough steps for the longest path, some never will be.
+    """
+    if not heads:
+        return True
+    sizes = np.fromiter(map(len, heads), np.int64, len(heads))
+    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    above = np.concatenate(heads) + starts
+    root = starts == np.arange(len(starts))
+    above[root] = starts[root]
+    if (above < starts).any() or (above >= starts + np.repeat(sizes, sizes)).any():
+        return False
+    for _ in range(int(sizes.max()).bit_length()):
+        if np.array_equal(above, starts):
+            break
+        above = above[above]
+    return np.array_equal(above, starts)
 
 
 def is_single_root(heads: Sequence[int]) -> bool:

@@ -213,6 +213,9 @@ def test_a_used_directory_is_refused(small, tmp_path):
     assert os.listdir(tmp_path / "r") == ["precious"]
 
 
+_CYCLE = "1\ta\t_\tX\tX\t_\t2\t_\t_\t_\n2\tb\t_\tX\tX\t_\t1\t_\t_\t_\n"
+
+
 @nojit
 @pytest.mark.parametrize(
     ("change", "message"),
@@ -220,7 +223,8 @@ def test_a_used_directory_is_refused(small, tmp_path):
         (lambda t: "", "train.conll is empty"),
         (lambda t: "\n\n", "the file holds no sentence"),
         (lambda t: "1\ta\t_\tX\tX\t_\t_\t_\t_\t_\n", "train.conll:1: .*HEAD missing"),
-        (lambda t: t + "1\ta\t_\tX\tX\t_\t2\t_\t_\t_\n2\tb\t_\tX\tX\t_\t1\t_\t_\t_\n", "cycle"),
+        (lambda t: t + _CYCLE, "cycle"),
+        (lambda t: t + 2 * (_CYCLE + "\n") + t, "sentence 31: the heads form a cycle, 1 -> 2 -> 1"),
     ],
 )
 def test_training_data_without_trees_is_refused(change, message, small, tmp_path):

@@ -9,10 +9,12 @@ import pytest
 from mtparse.conll import read_conll
 from mtparse.errors import ConllError
 from mtparse.trees import (
+    are_trees,
     check_tree,
     crossing_arcs,
     find_cycle,
     head_array,
+    head_arrays,
     is_projective,
     is_single_root,
     is_tree,
@@ -196,3 +198,30 @@ class TestCheckTree:
             "a.conll:3: sentence 1: 2 words have HEAD 0 (1, 2), only one may; set root: multi"
         )
         assert "1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> ... -> 1" in self.fault(*range(2, 21), 1)
+
+
+def test_many_trees_are_checked_as_one_by_one():
+    arrays = [np.array(heads) for size in range(5) for heads in all_head_arrays(size)]
+    good, bad = ([h for h in arrays if is_tree(h) is wanted] for wanted in (True, False))
+    assert are_trees([])
+    assert are_trees(good)
+    for heads in bad:
+        assert not are_trees([good[-1], heads, good[0]])
+    outside = [np.array(heads) for heads in ((-1, 2), (-1, -1), (-1, 0, 7), (-1, 0, -2))]
+    assert not any(are_trees([good[-1], heads, good[-1]]) for heads in outside)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 8, 9, 500])
+def test_the_longest_path_and_the_longest_cycle(size):
+    path = np.arange(-1, size)
+    assert are_trees([path, path])
+    path[1] = size
+    assert not are_trees([np.arange(-1, size), path])
+
+
+def test_head_arrays_are_those_of_each_sentence():
+    sentences = [[0, 1], [], [2, 0, 2], [0]]
+    made = head_arrays(sentences)
+    assert [h.tolist() for h in made] == [head_array(s).tolist() for s in sentences]
+    assert {h.dtype for h in made} == {np.dtype(np.int64)}
+    assert head_arrays([]) == []

@@ -117,8 +117,7 @@ def load_model(path: str | os.PathLike) -> Model:
             raise ModelError(
                 f"{directory}: no {MODEL_NAME} in this directory; give a finished run's directory"
             )
-    with open(path, "rb") as file:
-        data = file.read()
+    data = _read(path)
     if len(data) < _PREFIX.size or data[: len(_MAGIC)] != _MAGIC:
         raise ModelError(f"{path}: not a model file of mtparse")
     _, version, length = _PREFIX.unpack_from(data)
@@ -150,6 +149,18 @@ def load_model(path: str | os.PathLike) -> Model:
     except (KeyError, TypeError, ValueError, ConfigError, RecursionError) as error:
         # The checksum holds, so this was written so: by another program, not by an accident.
         raise ModelError(f"{path}: the model file's contents make no sense ({error})") from error
+
+
+def _read(path: str) -> bytearray:
+    """All bytes of a file, where arrays on them can be written.
+
+    To numba, arrays that cannot are of other types: kernels compiled in training would not do for parsing.
+    """
+    with open(path, "rb") as file:
+        data = bytearray(os.fstat(file.fileno()).st_size)
+        del data[file.readinto(data) :]
+        data += file.read()  # of a pipe, whose size is not known
+    return data
 
 
 def _array(body: memoryview, start: int, described: Mapping[str, Any]) -> np.ndarray:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
+from concurrent.futures import ThreadPoolExecutor
 
+import numba
 import numpy as np
 import pytest
 from test_features import TEMPLATES, made_up
@@ -163,3 +166,20 @@ def test_leaving_out_zeros_changes_no_score():
     for a, b in zip(expected, found, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
         assert np.abs(a).max() > 0
+
+
+def test_loaded_arrays_are_of_the_same_types_to_kernels(model, tmp_path):
+    """Else kernels would be compiled for models that were trained and again for those that were loaded."""
+    save_model(model, tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    for name in ("keys", "masks", "weights"):
+        assert numba.typeof(getattr(loaded, name)) == numba.typeof(getattr(model, name))
+
+
+def test_a_model_is_read_from_a_pipe(model, tmp_path):
+    save_model(model, tmp_path / "m")
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit((tmp_path / "pipe").write_bytes, (tmp_path / "m").read_bytes())
+        assert load_model(tmp_path / "pipe").weights.tolist() == model.weights.tolist()
+        assert written.result() > 0

@@ -11,10 +11,12 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numba
+from numba.core import event
 
 PACKAGE = Path(__file__).parent
 
@@ -61,8 +63,38 @@ def cache_directory(package: Path, digest: str) -> Path | None:
 
 CACHE = cache_directory(PACKAGE, sources_digest(PACKAGE))
 
-COMPILES = CACHE is None or not any(CACHE.rglob("*.nbi"))
-"""Whether this run has kernels to compile: the first one after an installation."""
+
+class _First(event.Listener):
+    """Calls a function when the first kernel is compiled."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call: Callable[[], None] | None = call
+
+    def on_start(self, event: event.Event) -> None:
+        call, self._call = self._call, None
+        if call is not None:
+            call()
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+@contextmanager
+def compiling_said(say: Callable[[str], None], takes: str) -> Iterator[None]:
+    """Say so, once, when within this context a kernel is compiled because it was not in the cache.
+
+    Asking numba rather than looking for a cache: one that a parse left lacks what training needs.
+
+    Parameters
+    ----------
+    say
+        Is given the line, in the thread that compiles.
+    takes
+        How long it takes, in words.
+    """
+    first = _First(lambda: say(f"compiling kernels, once after an installation: {takes}"))
+    with event.install_listener("numba:compile", first):
+        yield
 
 
 def kernel(function: Callable) -> Callable:

@@ -262,16 +262,22 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
     Example:
       mtparse parse runs/demo test.conll -o parsed.conll
     """
+    from mtparse.collector import start_up
     from mtparse.conll import read_conll
     from mtparse.workers import thread_count
 
     sentences = read_conll(input, encoding=encoding, heads="ignore")
     if input != "-":
         os.stat(input)  # before the model is loaded
-    from mtparse.parser import Parser
+    with start_up():
+        from mtparse._jit import compiling_said
+        from mtparse.parser import Parser
 
-    parsed = Parser.load(model).parse(sentences, decoder=decoder, threads=thread_count(jobs))
-    _write_sentences(parsed, output, encoding)
+    with compiling_said(_to_stderr, "10 to 20 seconds"):
+        with start_up():
+            parser = Parser.load(model)
+        parsed = parser.parse(sentences, decoder=decoder, threads=thread_count(jobs))
+        _write_sentences(parsed, output, encoding)
 
 
 @main.command("projectivize")

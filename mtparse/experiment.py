@@ -14,7 +14,7 @@ from importlib.metadata import version
 
 import numpy as np
 
-from mtparse._jit import COMPILES
+from mtparse._jit import compiling_said
 from mtparse.config import Config, dump_config, require_files
 from mtparse.conll import write_conll
 from mtparse.errors import ConfigError, MtparseError
@@ -35,6 +35,7 @@ from mtparse.workers import Workers, thread_count
 
 CONFIG_NAME, LOG_NAME, SCORES_NAME = "config.yaml", "log.jsonl", "scores.json"
 PARSED_NAME, SENTENCES_NAME = "parsed.conll", "sentences.csv"
+COMPILING_TAKES = "half a minute to a minute"
 
 
 def require_free(path: str) -> None:
@@ -150,11 +151,10 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
     require_files([config])
     require_free(out)
     began = time.monotonic()
-    say_if_compiling(progress)
     parts = read_parts(config)
     directory = RunDirectory(out, config)
     try:
-        with Workers(threads) as workers:
+        with compiling_said(progress.say, COMPILING_TAKES), Workers(threads) as workers:
             index, data = prepare(config, parts.training, parts.valid, parts.single, workers, progress)
             runs = tune(config, data, threads, directory.log, progress)
             choice = choose(config, runs)
@@ -165,16 +165,10 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
                     config, parts.training + parts.valid, None, parts.single, workers, progress
                 )
                 u = refit(config, data, runs, choice, workers, directory.log, progress)
-        weights = data.columns.feature_weights(u)
-        return finish(config, directory, parts, runs, choice, index, weights, threads, began)
+            weights = data.columns.feature_weights(u)
+            return finish(config, directory, parts, runs, choice, index, weights, threads, began)
     finally:
         directory.close()
-
-
-def say_if_compiling(progress: Progress) -> None:
-    """Say that kernels will be compiled, in the first run after an installation."""
-    if COMPILES:
-        progress.say("compiling kernels as they are needed: about half a minute, once after an installation")
 
 
 def refit(

@@ -16,15 +16,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from mtparse._jit import compiling_said
 from mtparse.config import Config
-from mtparse.experiment import (
-    RunDirectory,
-    finish,
-    prepare,
-    read_parts,
-    refit,
-    say_if_compiling,
-)
+from mtparse.experiment import COMPILING_TAKES, RunDirectory, finish, prepare, read_parts, refit
 from mtparse.figures import draw_unless_drawn
 from mtparse.paper import COUNTS
 from mtparse.plan import Cell, Plan
@@ -102,14 +96,10 @@ def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress) -> s
     missing = {cell: config for cell, config in plan.cells.items() if cell not in store.finished}
     if missing:
         _read_all(plan, missing, progress)
-        say_if_compiling(progress)
         overall = _Overall(progress, sum(len(costs(config)) for config in missing.values()))
         try:
-            for language in plan.languages:
-                for trees in plan.trees:
-                    group = {k: v for k, v in missing.items() if (k.language, k.trees) == (language, trees)}
-                    if group:
-                        _run_group(group, store, threads, progress, overall)
+            with compiling_said(progress.say, COMPILING_TAKES):
+                _run_groups(plan, missing, store, threads, progress, overall)
         finally:
             overall.close()
         store.keep_cost(threads)
@@ -144,6 +134,22 @@ def _read_all(plan: Plan, missing: Iterable[Cell], progress: Progress) -> None:
                 f"{language}: {words} training words, but {known} in the shared task's file: "
                 "the paper's figures will not be comparable"
             )
+
+
+def _run_groups(
+    plan: Plan,
+    missing: dict[Cell, Config],
+    store: Store,
+    threads: int,
+    progress: Progress,
+    overall: _Overall,
+) -> None:
+    """The missing runs, those of one language and tree family together."""
+    for language in plan.languages:
+        for trees in plan.trees:
+            group = {k: v for k, v in missing.items() if (k.language, k.trees) == (language, trees)}
+            if group:
+                _run_group(group, store, threads, progress, overall)
 
 
 def _run_group(

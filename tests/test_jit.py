@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 
+import numba
 import pytest
 
-from mtparse._jit import cache_directory, sources_digest
+from mtparse import _jit
+from mtparse._jit import cache_directory, compiling_said, kernel, sources_digest
 
 pytestmark = pytest.mark.nojit
 
@@ -60,3 +62,32 @@ def test_kernels_work_without_any_cache(tmp_path):
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.returncode) == ("2\n", 0), done.stderr
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_it_is_said_once_that_kernels_are_compiled(monkeypatch):
+    monkeypatch.setattr(_jit, "CACHE", None)
+    said = []
+    first, second = kernel(lambda x: x + 1), kernel(lambda x: x + 2)
+    with compiling_said(said.append, "a while"):
+        assert said == []
+        assert (first(1), second(1)) == (2, 3)
+        assert said == ["compiling kernels, once after an installation: a while"]
+    kernel(lambda x: x + 3)(1)
+    with compiling_said(said.append, "a while"):
+        first(1)
+    assert len(said) == 1
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_nothing_is_said_of_kernels_from_the_cache(monkeypatch, tmp_path):
+    monkeypatch.setattr(_jit, "CACHE", tmp_path)
+
+    def double(x):
+        return 2 * x
+
+    said = []
+    for _ in range(2):
+        with compiling_said(said.append, "a while"):
+            assert kernel(double)(4) == 8
+    assert len(said) == 1

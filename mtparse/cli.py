@@ -273,7 +273,7 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
         from mtparse._jit import compiling_said
         from mtparse.parser import Parser
 
-    with compiling_said(_to_stderr, "10 to 20 seconds"):
+    with compiling_said(_to_stderr, "up to 20 seconds"):
         with start_up():
             parser = Parser.load(model)
         parsed = parser.parse(sentences, decoder=decoder, threads=thread_count(jobs))

@@ -35,7 +35,7 @@ from mtparse.workers import Workers, thread_count
 
 CONFIG_NAME, LOG_NAME, SCORES_NAME = "config.yaml", "log.jsonl", "scores.json"
 PARSED_NAME, SENTENCES_NAME = "parsed.conll", "sentences.csv"
-COMPILING_TAKES = "half a minute to a minute"
+COMPILING_TAKES = "up to a minute"
 
 
 def require_free(path: str) -> None:

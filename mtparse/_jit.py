@@ -2,8 +2,8 @@
 
 Kernels see arrays, never objects. They release the GIL, so that threads run them side by side, and are
 cached on disk, so that only the first run after an installation compiles. ``error_model="numpy"`` lets
-divisions vectorise; no kernel relies on ``ZeroDivisionError``. ``fastmath`` stays off: ``-inf`` carries
-meaning here.
+divisions vectorise; no kernel relies on ``ZeroDivisionError``. Of ``fastmath`` nothing is used that assumes
+numbers to be finite: ``-inf`` carries meaning here.
 """
 
 from __future__ import annotations
@@ -97,11 +97,23 @@ def compiling_said(say: Callable[[str], None], takes: str) -> Iterator[None]:
         yield
 
 
-def kernel(function: Callable) -> Callable:
-    """Compile a function of arrays and tuples of arrays, when it is first called."""
+def _compiled(function: Callable, **options) -> Callable:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = "" if CACHE is None else str(CACHE)
     try:
-        return numba.njit(cache=CACHE is not None, nogil=True, error_model="numpy")(function)
+        return numba.njit(cache=CACHE is not None, nogil=True, error_model="numpy", **options)(function)
     finally:
         numba.config.CACHE_DIR = before
+
+
+def kernel(function: Callable) -> Callable:
+    """Compile a function of arrays and tuples of arrays, when it is first called."""
+    return _compiled(function)
+
+
+def summing_kernel(function: Callable) -> Callable:
+    """The same for a function whose sums may be taken in another order, which lets them vectorise.
+
+    The order depends on the processor and on nothing else.
+    """
+    return _compiled(function, fastmath={"reassoc"})

@@ -20,7 +20,6 @@ from mtparse.conll import write_conll
 from mtparse.errors import ConfigError, MtparseError
 from mtparse.evaluation import Scores, evaluate_sentences, format_sentence_counts, is_punctuation
 from mtparse.features.index import FeatureIndex
-from mtparse.features.program import KNOWN_WITHOUT_FORM, form_counts
 from mtparse.features.templates import FEATURE_SETS
 from mtparse.files import atomic_writer
 from mtparse.model import MODEL_NAME, Model, save_model, without_zeros
@@ -331,10 +330,8 @@ def tune(config: Config, data: Prepared, threads: int, log, progress: Progress) 
 
 def make_model(index: FeatureIndex, weights: np.ndarray, info: dict) -> Model:
     """A model of trained weights (F,), without the features whose weight is 0."""
-    masks, left = without_zeros(index.masks, weights, form_counts(index.masks), KNOWN_WITHOUT_FORM)
-    return Model(
-        [str(t) for t in index.templates], index.keys, masks, left, info["root"], info["decoder"], dict(info)
-    )
+    kept = without_zeros(index.keys, index.masks, weights)
+    return Model([str(t) for t in index.templates], *kept, info["root"], info["decoder"], dict(info))
 
 
 def versions() -> dict[str, str]:

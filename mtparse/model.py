@@ -177,21 +177,16 @@ def _one_of(value: str, *allowed: str) -> str:
     return value
 
 
-def without_zeros(masks: np.ndarray, weights: np.ndarray, sizes: np.ndarray, without_form: int):
-    """Leave out the forms whose weight is exactly 0: no score changes.
+def without_zeros(
+    keys: np.ndarray, masks: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leave out the forms whose weight is exactly 0, and the bases left with none: no score changes.
 
-    A base that loses all forms stays, marked ``without_form``: look-ups of what extends it pass by it.
-
-    Returns
-    -------
-    masks, weights
+    Parameters and results are keys, masks and weights as in :class:`Model`.
     """
-    bits = np.unpackbits(masks.astype("<u2").view(np.uint8), bitorder="little").reshape(-1, 16).astype(bool)
-    bits[:, 15] = False
+    bits = np.unpackbits(masks.astype("<u2").view(np.uint8), bitorder="little").reshape(-1, 16)
     base, form = np.nonzero(bits)
-    assert len(base) == len(weights) == sizes.sum()
     kept = weights != 0.0
     left = np.bincount(base[kept], (1 << form[kept]).astype(np.float64), minlength=len(masks))
     left = left.astype(np.uint16)
-    left[left == 0] = without_form
-    return left, weights[kept]
+    return keys[left != 0], left[left != 0], weights[kept]

@@ -9,8 +9,8 @@ from itertools import islice
 import numpy as np
 
 from mtparse._jit import kernel
-from mtparse.features.index import FeatureIndex
-from mtparse.features.kernels import sentence_scores
+from mtparse.features.extraction import sentence_scores
+from mtparse.features.index import FeatureWeights
 from mtparse.features.templates import Template
 from mtparse.features.words import hash_words
 from mtparse.inference.kernels import best_tree_kernel
@@ -25,10 +25,10 @@ DECODERS = ("auto", "eisner", "mst")
 
 
 @kernel
-def parse_sentence(program, index, table, types, weights, projective, single, heads):
+def parse_sentence(program, weights, table, types, projective, single, heads):
     """Fill ``heads`` (n+1,) with the best tree of one sentence; returns its score."""
     words = hash_words(program, table, types)
-    scores = sentence_scores(program, index, words, weights)
+    scores = sentence_scores(program, weights, words)
     return best_tree_kernel(scores, projective, single, heads)
 
 
@@ -40,8 +40,8 @@ class Parser:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._index = FeatureIndex([Template.parse(t) for t in model.templates], model.keys, model.masks)
-        self._weights = np.ascontiguousarray(model.weights, np.float64)
+        templates = [Template.parse(t) for t in model.templates]
+        self._weights = FeatureWeights(templates, model.keys, model.masks, model.weights)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Parser:
@@ -63,9 +63,7 @@ class Parser:
 
     def scores(self, sentence: Sentence) -> np.ndarray:
         """Scores of all arcs, float64 (n+1, n+1), ``scores[head, modifier]``; unused cells are 0."""
-        table, (types,) = self._index.encode([sentence.rows])
-        words = hash_words(self._index.program, table, types)
-        return sentence_scores(self._index.program, self._index.table, words, self._weights)
+        return self._weights.scores(sentence.rows)
 
     def parse(
         self, sentences: Iterable[Sentence], *, decoder: str = "auto", threads: int = 1
@@ -104,12 +102,12 @@ class Parser:
 
     def _parse(self, sentences: Iterable[Sentence], projective: bool, threads: int) -> Iterator[Sentence]:
         single = self.model.root == "single"
-        index = self._index
+        weights = self._weights
 
         def batches():
             stream = iter(sentences)
             while batch := list(islice(stream, BATCH)):
-                yield batch, *index.encode([s.rows for s in batch])
+                yield batch, *weights.encode([s.rows for s in batch])
 
         def parse_batch(item):
             batch, table, encoded = item
@@ -117,7 +115,7 @@ class Parser:
             for sentence, types in zip(batch, encoded, strict=True):
                 heads = np.empty(len(types), np.int64)
                 parse_sentence(
-                    index.program, index.table, table, types, self._weights, projective, single, heads
+                    weights.program, weights.table, table, types, projective, single, heads
                 )
                 out.append(sentence.with_heads(heads[1:].tolist()))
             return out

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtparse.errors import ConfigError
-from mtparse.features.index import FeatureIndex, present_attributes
-from mtparse.features.kernels import arc_number, count_bits, sentence_rows
+from mtparse.features.index import FeatureIndex, FeatureWeights, present_attributes
+from mtparse.features.extraction import arc_rows, word_row, word_rows
+from mtparse.features.keys import arc_number, distance_bin
 from mtparse.features.lexicon import Lexicon, attributes
+from mtparse.features.program import HEAD, MODIFIER
 from mtparse.features.templates import FEATURE_SETS, Template, resolve
 from mtparse.features.words import hash_words
 from mtparse.training.data import extract_training, extract_validation
@@ -71,18 +73,57 @@ def naive_columns(templates, sentences, heads, source="gold", min_count=1):
     return {f: frozenset(a) for f, a in seen.items() if counts[f] >= min_count}
 
 
+def columns_of_arcs(n, arc_columns, word_columns):
+    """What fires on each arc of a sentence, in their order, from its arc rows and its word rows.
+
+    ``arc_columns`` is a list of numbers for each arc, ``word_columns`` of pairs (number, form) for each row.
+    """
+    for a, (h, m) in enumerate(arcs(n)):
+        assert arc_number(h, m, n) == a
+        form = distance_bin(h, m)
+        shared = [*word_columns[word_row(HEAD, h, n)], *word_columns[word_row(MODIFIER, m, n)]]
+        yield [*arc_columns[a], *(c for c, f in shared if f in (0, form))]
+
+
+def columns_of_rows(rows, s):
+    """Columns of the arcs of a sentence of the training matrix."""
+    n = int(rows.lengths[s])
+    first = int(rows.first_arc[s])
+    arc_columns = [rows.indices[rows.starts[a] : rows.starts[a + 1]] for a in range(first, first + n * n)]
+    first = int(2 * rows.first_word[s] - s)
+    word_columns = []
+    for row in range(first, first + 2 * n + 1):
+        entries = slice(rows.word_starts[row], rows.word_starts[row + 1])
+        word_columns.append(list(zip(rows.word_indices[entries], rows.word_forms[entries], strict=True)))
+    return list(columns_of_arcs(n, arc_columns, word_columns))
+
+
+def products(rows, w):
+    """X w by a plain loop over all arcs."""
+    return np.array([w[c].sum() for s in range(rows.sentences) for c in columns_of_rows(rows, s)])
+
+
+def split(ids, ends):
+    return np.split(ids[: ends[-1]], ends[:-1])
+
+
 def index_columns(index, sentences):
     columns, arc = {}, 0
     table, encoded = index.encode(sentences)
     for types in encoded:
         n = len(types) - 1
         ids, ends = np.empty(40000, np.int32), np.empty(n * n, np.int64)
+        word_ids, word_ends = np.empty(40000, np.int32), np.empty(2 * n + 1, np.int64)
+        forms = np.empty(40000, np.uint8)
         words = hash_words(index.program, table, types)
-        assert sentence_rows(index.program, index.table, words, ids, ends) == ends[-1]
-        for a, (h, m) in enumerate(arcs(n)):
-            assert arc_number(h, m, n) == a
-            row_ids = ids[(ends[a - 1] if a else 0) : ends[a]]
-            assert len(set(row_ids.tolist())) == len(row_ids)
+        assert arc_rows(index.program, index.table, words, ids, ends) == ends[-1]
+        assert word_rows(index.program, index.table, words, word_ids, forms, word_ends) == word_ends[-1]
+        word_columns = [
+            list(zip(*pair, strict=True))
+            for pair in zip(split(word_ids, word_ends), split(forms, word_ends), strict=True)
+        ]
+        for row_ids in columns_of_arcs(n, split(ids, ends), word_columns):
+            assert len(set(row_ids)) == len(row_ids)
             for f in row_ids:
                 columns.setdefault(int(f), set()).add(arc)
             arc += 1
@@ -120,13 +161,21 @@ def test_default_set_is_all_extracted():
         assert Counter(map(frozenset, index_columns(index, sentences).values())) == Counter(expected.values())
 
 
-def test_numbering_follows_frequency():
+def test_hot_columns_come_first_and_the_others_as_they_are_met(monkeypatch):
+    monkeypatch.setattr("mtparse.training.data.HOT", 50)
     sentences, heads = made_up(4)
     index = FeatureIndex.build(sentences, heads, TEMPLATES)
     rows, columns = extract_training(index, sentences, heads)
     counts = np.bincount(rows.indices, minlength=len(columns))
-    assert (np.diff(counts) <= 0).all()
-    assert counts[-1] > 0
+    counts += np.bincount(rows.word_indices, minlength=len(columns))
+    assert (np.diff(counts[:50]) <= 0).all()
+    assert counts[50:].max() <= counts[49]
+    assert counts.min() > 0
+    met = {}
+    for s in range(rows.sentences):
+        for c in np.concatenate(columns_of_rows(rows, s)):
+            met.setdefault(int(c), s)
+    assert (np.diff([met[c] for c in range(50, len(columns))]) >= 0).all()
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -141,11 +190,14 @@ def test_merging_joins_identical_columns_and_only_those(threads):
     assert len(single) == len(index) == columns.multiplicity.sum()
     assert len(columns) == len(expected) < len(index)
     merged = [set() for _ in range(len(columns))]
-    for a in range(rows.arcs):
-        for c in rows.indices[rows.starts[a] : rows.starts[a + 1]]:
+    of_arcs = [c for s in range(rows.sentences) for c in columns_of_rows(rows, s)]
+    for a, found in enumerate(of_arcs):
+        assert len(set(found)) == len(found)
+        for c in found:
             merged[c].add(a)
     assert {frozenset(m): k for m, k in zip(merged, columns.multiplicity, strict=True)} == expected
-    assert plain.indices.size == sum(len(arcs) * k for arcs, k in expected.items())
+    entries = sum(len(c) for s in range(plain.sentences) for c in columns_of_rows(plain, s))
+    assert entries == sum(len(arcs) * k for arcs, k in expected.items())
 
 
 def test_scores_are_the_same_merged_or_not():
@@ -158,9 +210,6 @@ def test_scores_are_the_same_merged_or_not():
     weights = columns.feature_weights(u)
     plain, single = extract_training(index, sentences, heads, merge=False)
 
-    def products(rows, w):
-        return [w[rows.indices[rows.starts[a] : rows.starts[a + 1]]].sum() for a in range(rows.arcs)]
-
     order = np.empty(len(index))
     order[single.column_of] = weights
     np.testing.assert_allclose(products(rows, u), products(plain, order), atol=1e-12)
@@ -169,6 +218,21 @@ def test_scores_are_the_same_merged_or_not():
     np.testing.assert_allclose(
         products(held_out, u / columns.multiplicity), products(held_out_plain, order), atol=1e-12
     )
+
+
+def test_scores_without_rows_are_those_of_the_rows():
+    sentences, heads = made_up(9, 10)
+    others, _ = made_up(10)
+    index = FeatureIndex.build(sentences, heads, TEMPLATES)
+    weights = np.random.default_rng(0).normal(size=len(index))
+    scorer = FeatureWeights(index.templates, index.keys, index.masks, weights)
+    _, single = extract_training(index, sentences, heads, merge=False)
+    rows = extract_validation(index, single, others, [np.zeros(len(s) + 1) for s in others])
+    order = np.empty(len(index))
+    order[single.column_of] = weights.astype(np.float32)
+    scores = [scorer.scores(s)[h, m] for s in others for h, m in arcs(len(s))]
+    np.testing.assert_allclose(scores, products(rows, order), atol=1e-12)
+    assert np.count_nonzero(scores) > 50
 
 
 @given(st.integers(0, 10**6))
@@ -258,8 +322,3 @@ def test_a_full_lexicon_starts_anew_and_features_stay(monkeypatch):
 def _sentences_of(arcs_of, sentences):
     bounds = np.cumsum([len(s) ** 2 for s in sentences])
     return len(set(np.searchsorted(bounds, sorted(arcs_of), side="right").tolist()))
-
-
-def test_count_bits():
-    for x in [0, 1, 2, 0x7FFF, 0x5A5A & 0x7FFF, 1 << 14]:
-        assert count_bits(x) == bin(x).count("1")

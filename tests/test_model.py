@@ -14,10 +14,7 @@ import pytest
 from test_features import TEMPLATES, made_up
 
 from mtparse.errors import ModelError
-from mtparse.features.index import FeatureIndex
-from mtparse.features.kernels import sentence_scores
-from mtparse.features.program import KNOWN_WITHOUT_FORM, form_counts
-from mtparse.features.words import hash_words
+from mtparse.features.index import FeatureIndex, FeatureWeights
 from mtparse.model import MODEL_NAME, Model, load_model, save_model, without_zeros
 
 pytestmark = pytest.mark.nojit
@@ -28,7 +25,7 @@ def model() -> Model:
     return Model(
         templates=["Hp Mp", "Hw Mw"],
         keys=np.array([2**40, 2**63 + 32, 7 * 2**50], np.uint64),
-        masks=np.array([0b11, 0b1000, KNOWN_WITHOUT_FORM], np.uint16),
+        masks=np.array([0b11, 0b1000, 1 << 15], np.uint16),
         weights=np.array([0.5, -1.25, 3e-300]),
         root="single",
         decoder="mst",
@@ -152,20 +149,25 @@ def test_leaving_out_zeros_changes_no_score():
     index = FeatureIndex.build(sentences, heads, TEMPLATES)
     random = np.random.default_rng(0)
     weights = random.normal(size=len(index)) * (random.random(len(index)) < 0.2)
-    masks, left = without_zeros(index.masks, weights, form_counts(index.masks), KNOWN_WITHOUT_FORM)
-    smaller = FeatureIndex(index.templates, index.keys, masks)
+    keys, masks, left = without_zeros(index.keys, index.masks, weights)
 
-    assert len(left) == len(smaller) < len(index)
-    for one, w in ((index, weights), (smaller, left)):
-        table, encoded = one.encode(others)
-        found = [
-            sentence_scores(one.program, one.table, hash_words(one.program, table, t), w) for t in encoded
-        ]
-        if one is index:
-            expected = found
-    for a, b in zip(expected, found, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-12)
-        assert np.abs(a).max() > 0
+    assert len(left) == np.count_nonzero(weights)
+    assert len(keys) == len(masks) < len(index.keys)
+    whole = FeatureWeights(index.templates, index.keys, index.masks, weights)
+    smaller = FeatureWeights(index.templates, keys, masks, left)
+    for rows in others:
+        np.testing.assert_allclose(smaller.scores(rows), whole.scores(rows), atol=1e-12)
+        assert np.abs(whole.scores(rows)).max() > 0
+
+
+def test_bases_that_earlier_versions_kept_without_a_form_are_passed_by():
+    sentences, heads = made_up(20, 12)
+    index = FeatureIndex.build(sentences, heads, TEMPLATES)
+    weights = np.random.default_rng(0).normal(size=len(index))
+    with_more = np.append(index.keys, np.uint64(2**50)), np.append(index.masks, np.uint16(1 << 15))
+    one = FeatureWeights(index.templates, index.keys, index.masks, weights)
+    other = FeatureWeights(index.templates, *with_more, weights)
+    np.testing.assert_array_equal(one.scores(sentences[0]), other.scores(sentences[0]))
 
 
 def test_loaded_arrays_are_of_the_same_types_to_kernels(model, tmp_path):

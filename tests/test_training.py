@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import oracles
 import pytest
-from test_features import TEMPLATES, arcs, made_up
+from test_features import TEMPLATES, arcs, columns_of_rows, made_up
 
 from mtparse.features.index import FeatureIndex
 from mtparse.inference.kernels import best_tree_kernel
@@ -44,8 +44,8 @@ def scores_of(rows: ArcRows, s: int, u):
     """Scores of sentence s by a plain loop."""
     n = int(rows.lengths[s])
     scores = np.zeros((n + 1, n + 1))
-    for a, (h, m) in enumerate(arcs(n), rows.first_arc[s]):
-        scores[h, m] = u[rows.indices[rows.starts[a] : rows.starts[a + 1]]].sum()
+    for (h, m), found in zip(arcs(n), columns_of_rows(rows, s), strict=True):
+        scores[h, m] = u[found].sum()
     return scores
 
 
@@ -117,10 +117,8 @@ def test_max_margin_subgradient_equals_finite_differences(family):
         augmented = scores_of(rows, s, u) + 1.0
         augmented[gold[1:], np.arange(1, len(gold))] -= 1.0
         (best,) = enumerated(augmented, family.projective, family.single)[1]
-        for a, (h, m) in enumerate(arcs(len(gold) - 1), rows.first_arc[s]):
-            gradient[rows.indices[rows.starts[a] : rows.starts[a + 1]]] += int(best[m] == h) - int(
-                gold[m] == h
-            )
+        for (h, m), found in zip(arcs(len(gold) - 1), columns_of_rows(rows, s), strict=True):
+            gradient[found] += int(best[m] == h) - int(gold[m] == h)
     with Workers() as workers:
         for _ in range(5):
             direction = random.normal(size=len(u))
@@ -257,8 +255,8 @@ def test_max_margin_weights_are_those_of_its_marginals():
     thetas, errors = [], 0.0
 
     def add(s, gold, delta):
-        for a, (h, m) in enumerate(arcs(len(gold) - 1), rows.first_arc[s]):
-            for c in rows.indices[rows.starts[a] : rows.starts[a + 1]]:
+        for (h, m), found in zip(arcs(len(gold) - 1), columns_of_rows(rows, s), strict=True):
+            for c in found:
                 u[c] += C * columns.multiplicity[c] * delta[h, m]
 
     def marginals(theta):
@@ -296,9 +294,8 @@ def test_lazy_average_equals_the_naive_mean(family):
             best = np.empty(n + 1, np.int64)
             best_tree_kernel(scores, family.projective, family.single, best)
             assert tuple(best) in enumerated(scores, family.projective, family.single)[1]
-            for a, (h, m) in enumerate(arcs(n), rows.first_arc[s]):
-                sign = int(gold[m] == h) - int(best[m] == h)
-                w[rows.indices[rows.starts[a] : rows.starts[a + 1]]] += sign
+            for (h, m), found in zip(arcs(n), columns_of_rows(rows, s), strict=True):
+                w[found] += int(gold[m] == h) - int(best[m] == h)
             wrong[number] += int((best[1:] != gold[1:]).sum())
             total += w
             steps += 1

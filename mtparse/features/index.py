@@ -6,15 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mtparse.features.kernels import (
-    BIN_BITS,
-    NO_BARE,
-    Index,
-    event_keys,
-    fill,
-)
+from mtparse.features.extraction import sentence_scores
+from mtparse.features.keys import BIN_BITS, NO_BARE, event_keys
 from mtparse.features.lexicon import MAX_TYPES, Lexicon, TypeTable
-from mtparse.features.program import KNOWN_WITHOUT_FORM, compile_templates, form_counts
+from mtparse.features.program import FORMS, compile_templates, form_counts
+from mtparse.features.table import number_table, weight_table
 from mtparse.features.templates import ATTRIBUTES, MULTIVALUED, Template, resolve
 from mtparse.features.words import hash_words
 
@@ -41,8 +37,60 @@ def present_attributes(sentences: Iterable[Sequence[Sequence[str]]]) -> set[str]
     return present - {"e1", "e2"} if present & {"f", "l"} else present
 
 
-class FeatureIndex:
-    """Templates, and the features of theirs that are known.
+class Encoder:
+    """Templates, and the words of sentences in the form in which their features are hashed."""
+
+    def __init__(self, templates: Sequence[Template]) -> None:
+        self.templates = list(templates)
+        self.program = compile_templates(self.templates)
+        self.lexicon = Lexicon()
+
+    def encode(self, sentences: Sequence[Sequence[Sequence[str]]]) -> tuple[TypeTable, list[np.ndarray]]:
+        """Number the words of some sentences, for ``words.hash_words``.
+
+        Returns
+        -------
+        table : TypeTable
+            The types' attributes; valid for this batch whatever is encoded later.
+        types : list of int64 (n+1,)
+        """
+        if len(self.lexicon) > MAX_TYPES:
+            self.lexicon.clear()
+        types = [self.lexicon.encode(rows) for rows in sentences]
+        return self.lexicon.table(), types
+
+
+class FeatureWeights(Encoder):
+    """Templates and the weights of their features: the scores of arcs.
+
+    Parameters
+    ----------
+    templates, keys, masks
+        As for :class:`FeatureIndex`.
+    weights
+        float64 (features,), in the order of the features' numbers; kept as float32, which changes no score
+        by more than 6e-8 times the sum of the sizes of its weights.
+    """
+
+    def __init__(
+        self, templates: Sequence[Template], keys: np.ndarray, masks: np.ndarray, weights: np.ndarray
+    ) -> None:
+        super().__init__(templates)
+        self.size = len(weights)
+        known = masks & FORMS != 0
+        self.table = weight_table(keys[known], masks[known], weights)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def scores(self, rows: Sequence[Sequence[str]]) -> np.ndarray:
+        """Scores of all arcs of a sentence, float64 (n+1, n+1), ``[head, modifier]``; unused cells are 0."""
+        table, (types,) = self.encode([rows])
+        return sentence_scores(self.program, self.table, hash_words(self.program, table, types))
+
+
+class FeatureIndex(Encoder):
+    """Templates, and the features of theirs that are known, with their numbers.
 
     A *base* is a template with its values, without direction and distance; its known forms (bare, and
     one for each bin of direction and distance) have consecutive numbers.
@@ -54,25 +102,18 @@ class FeatureIndex:
     keys
         uint64 (B,): base keys, distinct.
     masks
-        uint16 (B,): bit f is set where form f is known, or KNOWN_WITHOUT_FORM; never 0.
+        uint16 (B,): bit f is set where form f is known; never 0.
     """
 
     def __init__(self, templates: Sequence[Template], keys: np.ndarray, masks: np.ndarray) -> None:
-        self.templates = list(templates)
+        super().__init__(templates)
         self.keys = np.ascontiguousarray(keys, np.uint64)
         self.masks = np.ascontiguousarray(masks, np.uint16)
-        self.program = compile_templates(self.templates)
-        self.lexicon = Lexicon()
         sizes = form_counts(self.masks)
-        firsts = np.cumsum(sizes) - sizes
         self.size = int(sizes.sum())
         if self.size >= 2**31:
             raise OverflowError(f"{self.size} features; at most 2^31: raise features.min_count")
-        bits = max(4, int(2 * len(keys)).bit_length())
-        slots = np.zeros((1 << bits, 2), np.uint64)
-        shift = np.uint64(64 - bits)
-        fill(slots, shift, self.keys, (firsts.astype(np.uint64) << np.uint64(32)) | self.masks)
-        self.table = Index(slots, shift)
+        self.table = number_table(self.keys, self.masks, np.cumsum(sizes) - sizes)
 
     def __len__(self) -> int:
         return self.size
@@ -136,20 +177,6 @@ class FeatureIndex:
         keys, masks = _select(events, counts, min_count)
         return cls(resolved, keys, masks)
 
-    def encode(self, sentences: Sequence[Sequence[Sequence[str]]]) -> tuple[TypeTable, list[np.ndarray]]:
-        """Number the words of some sentences, for ``kernels.hash_words``.
-
-        Returns
-        -------
-        table : TypeTable
-            The types' attributes; valid for this batch whatever is encoded later.
-        types : list of int64 (n+1,)
-        """
-        if len(self.lexicon) > MAX_TYPES:
-            self.lexicon.clear()
-        types = [self.lexicon.encode(rows) for rows in sentences]
-        return self.lexicon.table(), types
-
 
 def _starts(ordered: np.ndarray) -> np.ndarray:
     """Where each run of equal values begins."""
@@ -192,8 +219,6 @@ def _select(events: np.ndarray, counts: np.ndarray, min_count: int) -> tuple[np.
     kept = np.where(counts >= min_count, 1 << forms, 0)
     masks = np.bitwise_or.reduceat(kept, starts) if len(starts) else kept
     masks |= (totals >= min_count) & has_bare[starts]
-    # A base that is known as a whole but in no form: those that extend it may still be known.
-    masks[(masks == 0) & (totals >= min_count)] = KNOWN_WITHOUT_FORM
     order = np.lexsort([keys[starts], -totals])
     order = order[masks[order] != 0]
     return keys[starts][order], masks[order].astype(np.uint16)

@@ -12,27 +12,33 @@ from mtparse.features.templates import ATTRIBUTES, MULTIVALUED, Atom, Template
 DISTANCE_BINS = (1, 2, 3, 4, 5, 6, 11)
 """Least distance of each bin: 1, 2, 3, 4, 5, 6-10, more than 10."""
 
-KNOWN_WITHOUT_FORM = 1 << 15
-"""Mask of a base that was seen often enough as a whole but in none of its forms."""
+BINS = 1 + 2 * len(DISTANCE_BINS)
+"""Forms of one base: bare, then leftward heads by distance, then rightward heads."""
+
+FORMS = (1 << BINS) - 1
+"""Mask of all forms."""
 
 HEAD, MODIFIER, PAIR, BETWEEN, MULTI = range(5)
-"""Kinds of templates, in the order in which they are evaluated."""
+"""Kinds of templates, in the order in which they are evaluated.
+
+Those of the first two look at one word of the arc only: their features are the same for all arcs of one
+direction and distance, and are extracted and summed once a word.
+"""
 
 
 class Program(NamedTuple):
     """A list of templates as arrays; T templates, Q parts.
 
     A *part* is the set of single-valued atoms of one word (offsets included); its hash is computed once
-    a token. ``kind`` is ascending, and ``parent[t] < t`` is the template of kind HEAD, MODIFIER or PAIR
-    with the most atoms of which t has all (-1 where there is none): where the parent is unknown, t is.
+    a token. Templates stand in the order of their kinds.
     """
 
     part_start: np.ndarray
     """int32 (Q+1,): the atoms of part q are part_start[q]:part_start[q+1]."""
     part_attribute: np.ndarray
     part_offset: np.ndarray
-    kind: np.ndarray
-    """int8 (T,)."""
+    first: np.ndarray
+    """int64 (6,): the templates of kind k are first[k]:first[k+1]."""
     head_part: np.ndarray
     """int32 (T,): index of the head's part, 0 is the empty part."""
     modifier_part: np.ndarray
@@ -40,15 +46,12 @@ class Program(NamedTuple):
     """int32 (T,): BETWEEN: index into between_attribute. MULTI: 1 the head's, 2 the modifier's, 3 both."""
     counted: np.ndarray
     """bool (T,): BETWEEN: whether the count belongs to the feature."""
-    parent: np.ndarray
     salt: np.ndarray
     """uint64 (T,): tells the templates apart."""
     bare: np.ndarray
     """bool (T,): whether the bare form exists."""
     between_attribute: np.ndarray
     """int32: the attributes that some BETWEEN template reads."""
-    bins: np.ndarray
-    """int64 (D,): bin of distance d (last entry for all larger ones), 0-based, without direction."""
 
 
 def stable_hash(text: str) -> int:
@@ -68,7 +71,7 @@ def compile_templates(templates: list[Template]) -> Program:
     parts: dict[tuple[tuple[str, int], ...], int] = {(): 0}
     between: dict[str, int] = {}
     rows = []
-    for index, template in enumerate(ordered):
+    for template in ordered:
         kind = _kind(template)
         extra, counted = 0, False
         if kind == BETWEEN:
@@ -79,34 +82,30 @@ def compile_templates(templates: list[Template]) -> Program:
             extra = ("H" in words) + 2 * ("M" in words)
         rows.append(
             (
-                kind,
                 _part(parts, template.part("H")),
                 _part(parts, template.part("M")),
                 extra,
                 counted,
-                _parent(ordered, index),
                 stable_hash(str(template)),
                 template.uses_head,
             )
         )
     part_atoms = list(parts)
     flat = [atom for atoms in part_atoms for atom in atoms]
-    columns = list(zip(*rows, strict=True)) if rows else [()] * 8
-    distances = np.arange(DISTANCE_BINS[-1] + 1)
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 6
+    kinds = [_kind(template) for template in ordered]
     return Program(
         part_start=np.cumsum([0, *map(len, part_atoms)]).astype(np.int32),
         part_attribute=np.array([ATTRIBUTES.index(a) for a, _ in flat], np.int32),
         part_offset=np.array([o for _, o in flat], np.int32),
-        kind=np.array(columns[0], np.int8),
-        head_part=np.array(columns[1], np.int32),
-        modifier_part=np.array(columns[2], np.int32),
-        extra=np.array(columns[3], np.int32),
-        counted=np.array(columns[4], np.bool_),
-        parent=np.array(columns[5], np.int32),
-        salt=np.array(columns[6], np.uint64),
-        bare=np.array(columns[7], np.bool_),
+        first=np.searchsorted(kinds, range(MULTI + 2)).astype(np.int64),
+        head_part=np.array(columns[0], np.int32),
+        modifier_part=np.array(columns[1], np.int32),
+        extra=np.array(columns[2], np.int32),
+        counted=np.array(columns[3], np.bool_),
+        salt=np.array(columns[4], np.uint64),
+        bare=np.array(columns[5], np.bool_),
         between_attribute=np.array([ATTRIBUTES.index(a) for a in between], np.int32),
-        bins=(np.searchsorted(DISTANCE_BINS, distances, side="right") - 1).astype(np.int64),
     )
 
 
@@ -126,17 +125,9 @@ def _part(parts: dict, atoms: tuple[Atom, ...]) -> int:
     return parts.setdefault(key, len(parts))
 
 
-def _parent(ordered: list[Template], index: int) -> int:
-    atoms = set(ordered[index].atoms)
-    candidates = [
-        (len(other.atoms), -i)
-        for i, other in enumerate(ordered[:index])
-        if _kind(other) <= PAIR and other.atoms and set(other.atoms) < atoms
-    ]
-    return -max(candidates)[1] if candidates else -1
+_ONES = np.unpackbits(np.arange(FORMS + 1, dtype="<u2").view(np.uint8)).reshape(-1, 16).sum(1, np.uint8)
 
 
 def form_counts(masks: np.ndarray) -> np.ndarray:
     """Number of known forms of each base, int64."""
-    masks = masks & np.uint16(KNOWN_WITHOUT_FORM - 1)
-    return np.unpackbits(masks.astype("<u2").view(np.uint8)).reshape(-1, 16).sum(axis=1, dtype=np.int64)
+    return _ONES[masks & FORMS].astype(np.int64)

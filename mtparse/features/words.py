@@ -23,9 +23,11 @@ _ONE = np.uint64(1)
 class Words(NamedTuple):
     """The words of one sentence, hashed."""
 
-    head_parts: np.ndarray
-    """uint64 (n+1, Q): hash of each part with the word as head; 0 where an attribute is absent."""
-    modifier_parts: np.ndarray
+    head_keys: np.ndarray
+    """uint64 (n+1, T): the head's share of a template's key, its salt included, with the word as head; 0
+    where an attribute is absent (such a key is never counted, hence in no table)."""
+    modifier_keys: np.ndarray
+    """uint64 (n+1, T): the modifier's share."""
     between: np.ndarray
     """uint64 (n+1, number of between attributes)"""
     representative: np.ndarray
@@ -49,8 +51,11 @@ def hash_words(program: Program, table: TypeTable, types) -> Words:
     """Hash the parts of every word of a sentence. ``types`` as from ``Lexicon.encode``."""
     size = types.shape[0]
     n_parts = program.part_start.shape[0] - 1
-    heads = np.empty((size, n_parts), np.uint64)
-    modifiers = np.empty((size, n_parts), np.uint64)
+    n_templates = program.salt.shape[0]
+    head_keys = np.empty((size, n_templates), np.uint64)
+    modifier_keys = np.empty((size, n_templates), np.uint64)
+    head_parts = np.empty(n_parts, np.uint64)
+    modifier_parts = np.empty(n_parts, np.uint64)
     for i in range(size):
         for q in range(n_parts):
             value = _ONE
@@ -62,8 +67,12 @@ def hash_words(program: Program, table: TypeTable, types) -> Words:
                     value = _ZERO
                     break
                 value = mix(value * _MIX_2 + x)
-            heads[i, q] = _ZERO if value == _ZERO else mix(value ^ _SEED_HEAD)
-            modifiers[i, q] = _ZERO if value == _ZERO else mix(value ^ _SEED_MODIFIER)
+            head_parts[q] = _ZERO if value == _ZERO else mix(value ^ _SEED_HEAD)
+            modifier_parts[q] = _ZERO if value == _ZERO else mix(value ^ _SEED_MODIFIER)
+        for t in range(n_templates):
+            part = head_parts[program.head_part[t]]
+            head_keys[i, t] = _ZERO if part == _ZERO else program.salt[t] + part
+            modifier_keys[i, t] = modifier_parts[program.modifier_part[t]]
     n_between = program.between_attribute.shape[0]
     between = np.empty((size, n_between), np.uint64)
     representative = np.empty((size, n_between), np.int64)
@@ -86,4 +95,4 @@ def hash_words(program: Program, table: TypeTable, types) -> Words:
             x = table.multi_value[table.multi_start[types[i]] + k]
             multi_head[start[i] + k] = mix(x ^ _SEED_HEAD)
             multi_modifier[start[i] + k] = mix(x ^ _SEED_MODIFIER)
-    return Words(heads, modifiers, between, representative, start, multi_head, multi_modifier)
+    return Words(head_keys, modifier_keys, between, representative, start, multi_head, multi_modifier)

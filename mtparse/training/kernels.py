@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtparse._jit import kernel
-from mtparse.features.kernels import arc_number
+from mtparse._jit import kernel, summing_kernel
+from mtparse.features.extraction import word_row
+from mtparse.features.keys import arc_number, distance_bin
+from mtparse.features.program import BINS, HEAD, MODIFIER
 from mtparse.inference.kernels import best_tree_kernel, marginals_kernel
 
 EPSILON = 1e-12
@@ -16,26 +18,84 @@ EPSILON = 1e-12
 
 
 @kernel
-def sentence_scores(rows, first, n, weights, scores):
+def first_word_row(rows, s):
+    """Where the word rows of a sentence begin."""
+    return 2 * rows.first_word[s] - s
+
+
+@kernel
+def _word_scores(rows, s, weights):
+    """Sums of all word rows of a sentence by form, the bare ones added to the others: (2n+1, BINS)."""
+    size = 2 * rows.lengths[s] + 1
+    first = first_word_row(rows, s)
+    sums = np.zeros((size, BINS))
+    for i in range(size):
+        for j in range(rows.word_starts[first + i], rows.word_starts[first + i + 1]):
+            sums[i, rows.word_forms[j]] += weights[rows.word_indices[j]]
+        for form in range(1, BINS):
+            sums[i, form] += sums[i, 0]
+    return sums
+
+
+@summing_kernel
+def sentence_scores(rows, s, weights, scores):
     """Fill ``scores`` (n+1, n+1) with X w for the arcs of one sentence; column 0 and diagonal are 0."""
+    n = rows.lengths[s]
+    by_word = _word_scores(rows, s, weights)
     scores[:, 0] = 0.0
-    arc = first
+    arc = rows.first_arc[s]
+    begin = rows.starts[arc]
     for m in range(1, n + 1):
         scores[m, m] = 0.0
         for k in range(n):
             h = m - 1 - k if k < m else k + 1
-            total = 0.0
-            for j in range(rows.starts[arc], rows.starts[arc + 1]):
-                total += weights[rows.indices[j]]
-            scores[h, m] = total
+            form = distance_bin(h, m)
+            total = by_word[h, form] + by_word[n + m, form]
             arc += 1
+            end = rows.starts[arc]
+            for j in range(begin, end):
+                total += weights[rows.indices[j]]
+            begin = end
+            scores[h, m] = total
 
 
 @kernel
-def add_arc(rows, arc, value, out):
-    """out += value * the arc's row."""
-    for j in range(rows.starts[arc], rows.starts[arc + 1]):
-        out[rows.indices[j]] += value
+def by_words(coefficients):
+    """Coefficients (n+1, n+1) of arcs, ``[head, modifier]``, summed by word row and form: (2n+1, BINS)."""
+    n = coefficients.shape[0] - 1
+    sums = np.zeros((2 * n + 1, BINS))
+    for m in range(1, n + 1):
+        for h in range(n + 1):
+            if h != m:
+                form = distance_bin(h, m)
+                sums[h, form] += coefficients[h, m]
+                sums[n + m, form] += coefficients[h, m]
+    for i in range(2 * n + 1):
+        for form in range(1, BINS):
+            sums[i, 0] += sums[i, form]
+    return sums
+
+
+@kernel
+def add_rows(rows, s, coefficients, out):
+    """out += X' c for coefficients c (n+1, n+1) of the arcs of one sentence."""
+    n = rows.lengths[s]
+    arc = rows.first_arc[s]
+    begin = rows.starts[arc]
+    for m in range(1, n + 1):
+        for k in range(n):
+            value = coefficients[m - 1 - k if k < m else k + 1, m]
+            arc += 1
+            end = rows.starts[arc]
+            if abs(value) > EPSILON:
+                for j in range(begin, end):
+                    out[rows.indices[j]] += value
+            begin = end
+    first = first_word_row(rows, s)
+    sums = by_words(coefficients)
+    for i in range(2 * n + 1):
+        for j in range(rows.word_starts[first + i], rows.word_starts[first + i + 1]):
+            out[rows.word_indices[j]] += sums[i, rows.word_forms[j]]
 
 
 @kernel
@@ -51,7 +111,7 @@ def log_linear_block(rows, begin, end, projective, single, u, gradient):
         n = rows.lengths[s]
         scores = np.empty((n + 1, n + 1))
         marginals = np.empty((n + 1, n + 1))
-        sentence_scores(rows, rows.first_arc[s], n, u, scores)
+        sentence_scores(rows, s, u, scores)
         log_partition = marginals_kernel(scores, projective, single, marginals)
         here = log_partition
         for m in range(1, n + 1):
@@ -62,10 +122,7 @@ def log_linear_block(rows, begin, end, projective, single, u, gradient):
         if not np.isfinite(here) or here < -1e-6 * (1.0 + abs(log_partition)):
             return loss, s
         loss += max(here, 0.0)
-        for m in range(1, n + 1):
-            for h in range(n + 1):
-                if h != m and abs(marginals[h, m]) > EPSILON:
-                    add_arc(rows, rows.first_arc[s] + arc_number(h, m, n), marginals[h, m], gradient)
+        add_rows(rows, s, marginals, gradient)
     return loss, -1
 
 
@@ -77,7 +134,7 @@ def max_margin_block(rows, begin, end, projective, single, u):
         n = rows.lengths[s]
         scores = np.empty((n + 1, n + 1))
         heads = np.empty(n + 1, np.int64)
-        sentence_scores(rows, rows.first_arc[s], n, u, scores)
+        sentence_scores(rows, s, u, scores)
         right = 0.0
         for m in range(1, n + 1):
             g = rows.gold[rows.first_word[s] + m]
@@ -106,7 +163,7 @@ def decode_block(rows, begin, end, single, weights, eisner, mst, counted, out):
         n = rows.lengths[s]
         scores = np.empty((n + 1, n + 1))
         heads = np.empty(n + 1, np.int64)
-        sentence_scores(rows, rows.first_arc[s], n, weights, scores)
+        sentence_scores(rows, s, weights, scores)
         for decoder in range(2):
             if not (eisner if decoder == 0 else mst):
                 continue
@@ -119,13 +176,32 @@ def decode_block(rows, begin, end, single, weights, eisner, mst, counted, out):
 
 
 @kernel
-def add_rows(parts, out):
+def add_parts(parts, out):
     """out = the sum of the rows of ``parts`` (B, columns), in their order."""
     for c in range(out.shape[0]):
         out[c] = parts[0, c]
     for b in range(1, parts.shape[0]):
         for c in range(out.shape[0]):
             out[c] += parts[b, c]
+
+
+@kernel
+def _update(rows, s, h, m, sign, multiplicity, step, u, total):
+    """Add an arc's features (sign 1) or subtract them (-1)."""
+    n = rows.lengths[s]
+    arc = rows.first_arc[s] + arc_number(h, m, n)
+    for j in range(rows.starts[arc], rows.starts[arc + 1]):
+        c = rows.indices[j]
+        u[c] += sign * multiplicity[c]
+        total[c] += sign * multiplicity[c] * step
+    form = distance_bin(h, m)
+    for row in (word_row(HEAD, h, n), word_row(MODIFIER, m, n)):
+        row += first_word_row(rows, s)
+        for j in range(rows.word_starts[row], rows.word_starts[row + 1]):
+            if rows.word_forms[j] == 0 or rows.word_forms[j] == form:
+                c = rows.word_indices[j]
+                u[c] += sign * multiplicity[c]
+                total[c] += sign * multiplicity[c] * step
 
 
 @kernel
@@ -145,18 +221,14 @@ def perceptron_pass(rows, order, projective, single, multiplicity, u, total, ste
         n = rows.lengths[s]
         scores = np.empty((n + 1, n + 1))
         heads = np.empty(n + 1, np.int64)
-        sentence_scores(rows, rows.first_arc[s], n, u, scores)
+        sentence_scores(rows, s, u, scores)
         best_tree_kernel(scores, projective, single, heads)
         for m in range(1, n + 1):
             g = rows.gold[rows.first_word[s] + m]
             if heads[m] == g:
                 continue
             wrong += 1
-            for sign in (1.0, -1.0):
-                arc = rows.first_arc[s] + arc_number(g if sign > 0.0 else heads[m], m, n)
-                for j in range(rows.starts[arc], rows.starts[arc + 1]):
-                    c = rows.indices[j]
-                    u[c] += sign * multiplicity[c]
-                    total[c] += sign * multiplicity[c] * step
+            _update(rows, s, g, m, 1.0, multiplicity, step, u, total)
+            _update(rows, s, heads[m], m, -1.0, multiplicity, step, u, total)
         step += 1
     return step, wrong

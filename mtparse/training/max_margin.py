@@ -15,11 +15,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from mtparse._jit import kernel
-from mtparse.features.kernels import arc_number
+from mtparse.features.keys import arc_number
 from mtparse.inference.kernels import marginals_kernel
 from mtparse.training.base import STOPPED, OnPass, Pass, TrainResult, out_of_passes
 from mtparse.training.data import ArcRows, Columns
-from mtparse.training.kernels import sentence_scores
+from mtparse.training.kernels import by_words, first_word_row, sentence_scores
 from mtparse.training.objectives import Family, max_margin_loss, squared_norm
 from mtparse.workers import Workers
 
@@ -30,24 +30,36 @@ HALVINGS = 30
 
 
 @kernel
-def _move(rows, first, n, old, new, sign, C, multiplicity, u):
-    """u -= sign * C * K * (new - old)·X for the arcs that moved; old, new are (n+1, n+1).
+def _move(rows, s, old, new, scale, multiplicity, u):
+    """u -= scale * K * X'(new - old) for the arcs of a sentence; old, new are (n+1, n+1).
 
     Returns what this adds to ||w||² = Σ u² / K, summed up on the way.
     """
+    n = rows.lengths[s]
     grown = 0.0
+    arc = rows.first_arc[s]
+    change = np.zeros((n + 1, n + 1))
     for m in range(1, n + 1):
-        for h in range(n + 1):
-            delta = new[h, m] - old[h, m]
-            if h == m or delta == 0.0:
-                continue
-            arc = first + arc_number(h, m, n)
-            value = sign * C * delta
-            for j in range(rows.starts[arc], rows.starts[arc + 1]):
-                c = rows.indices[j]
-                step = value * multiplicity[c]
-                grown += value * (step - 2.0 * u[c])
-                u[c] -= step
+        for k in range(n):
+            h = m - 1 - k if k < m else k + 1
+            value = scale * (new[h, m] - old[h, m])
+            change[h, m] = value
+            if value != 0.0:
+                for j in range(rows.starts[arc], rows.starts[arc + 1]):
+                    c = rows.indices[j]
+                    step = value * multiplicity[c]
+                    grown += value * (step - 2.0 * u[c])
+                    u[c] -= step
+            arc += 1
+    sums = by_words(change)
+    first = first_word_row(rows, s)
+    for i in range(2 * n + 1):
+        for j in range(rows.word_starts[first + i], rows.word_starts[first + i + 1]):
+            c = rows.word_indices[j]
+            value = sums[i, rows.word_forms[j]]
+            step = value * multiplicity[c]
+            grown += value * (step - 2.0 * u[c])
+            u[c] -= step
     return grown
 
 
@@ -70,7 +82,7 @@ def initialize(rows, projective, single, beta, C, multiplicity, u, theta, mu):
             for h in range(n + 1):
                 if h != m:
                     mu[first + arc_number(h, m, n)] = marginals[h, m]
-        _move(rows, first, n, tree, marginals, 1.0, C, multiplicity, u)
+        _move(rows, s, tree, marginals, C, multiplicity, u)
 
 
 @kernel
@@ -91,7 +103,7 @@ def sweep(
         candidate = np.empty((n + 1, n + 1))
         old = np.zeros((n + 1, n + 1))
         new = np.empty((n + 1, n + 1))
-        sentence_scores(rows, first, n, u, scores)
+        sentence_scores(rows, s, u, scores)
         for m in range(1, n + 1):
             g = rows.gold[rows.first_word[s] + m]
             for h in range(n + 1):
@@ -115,7 +127,7 @@ def sweep(
                 for h in range(n + 1):
                     candidate[h, m] -= largest
             marginals_kernel(candidate, projective, single, new)
-            grown = _move(rows, first, n, old, new, 1.0, C, multiplicity, u)
+            grown = _move(rows, s, old, new, C, multiplicity, u)
             if not adaptive:
                 accepted = True
                 break
@@ -128,7 +140,7 @@ def sweep(
             if change >= -1e-12:
                 accepted = True
                 break
-            _move(rows, first, n, old, new, -1.0, C, multiplicity, u)
+            _move(rows, s, old, new, -C, multiplicity, u)
             eta[s] *= 0.5
         if not accepted:
             # At rounding: no step helps now, but the other sentences may move on.

@@ -13,7 +13,7 @@ import numpy as np
 from mtparse.errors import MtparseError
 from mtparse.evaluation import percent
 from mtparse.training.data import BLOCKS, ArcRows, Columns
-from mtparse.training.kernels import add_rows, decode_block, log_linear_block, max_margin_block
+from mtparse.training.kernels import add_parts, decode_block, log_linear_block, max_margin_block
 from mtparse.workers import Workers
 
 
@@ -54,7 +54,7 @@ def log_linear_loss(
             )
         loss += part
     gradient = np.empty(len(u))
-    add_rows(parts, gradient)
+    add_parts(parts, gradient)
     return loss, gradient
 
 

@@ -25,11 +25,22 @@ DECODERS = ("auto", "eisner", "mst")
 
 
 @kernel
-def parse_sentence(program, weights, table, types, projective, single, heads):
-    """Fill ``heads`` (n+1,) with the best tree of one sentence; returns its score."""
-    words = hash_words(program, table, types)
-    scores = sentence_scores(program, weights, words)
-    return best_tree_kernel(scores, projective, single, heads)
+def parse_batch(program, weights, table, types, ends, projective, single, heads):
+    """Fill ``heads`` with the best trees of several sentences.
+
+    Parameters
+    ----------
+    types, heads
+        int64: those of all sentences one after the other, n+1 of each.
+    ends
+        int64 (sentences,): where each sentence ends.
+    """
+    begin = 0
+    for s in range(ends.shape[0]):
+        words = hash_words(program, table, types[begin : ends[s]])
+        scores = sentence_scores(program, weights, words)
+        best_tree_kernel(scores, projective, single, heads[begin : ends[s]])
+        begin = ends[s]
 
 
 class Parser:
@@ -109,17 +120,15 @@ class Parser:
             while batch := list(islice(stream, BATCH)):
                 yield batch, *weights.encode([s.rows for s in batch])
 
-        def parse_batch(item):
+        def parse(item):
             batch, table, encoded = item
-            out = []
-            for sentence, types in zip(batch, encoded, strict=True):
-                heads = np.empty(len(types), np.int64)
-                parse_sentence(
-                    weights.program, weights.table, table, types, projective, single, heads
-                )
-                out.append(sentence.with_heads(heads[1:].tolist()))
-            return out
+            types = np.concatenate(encoded)
+            ends = np.cumsum([len(one) for one in encoded])
+            heads = np.empty_like(types)
+            parse_batch(weights.program, weights.table, table, types, ends, projective, single, heads)
+            found = iter(heads.tolist())
+            return [s.with_heads(list(islice(found, 1, len(s) + 1))) for s in batch]
 
         with Workers(threads) as workers:
-            for parsed in workers.map(parse_batch, batches()):
+            for parsed in workers.map(parse, batches()):
                 yield from parsed

@@ -47,7 +47,9 @@ def exponentiate(values, count):
     """
     for i in range(count):
         x = values[i]
-        x = x if x > _LOWEST else _LOWEST
+        # Zero is selected, not computed: a product that underflows stops the processor for a while.
+        vanishes = x < _LOWEST
+        x = 0.0 if vanishes else x
         k = (x * _LOG2_E + _TO_INTEGER) - _TO_INTEGER
         r = (x - k * _LN2_HIGH) - k * _LN2_LOW
         p = _T12 + r * _T13
@@ -64,4 +66,5 @@ def exponentiate(values, count):
         p = 1.0 + (r + (r * r) * p)
         # 2**k in two factors: k may be below the exponents of normal numbers, and may be 1024.
         half = (k * 0.5 + _TO_INTEGER) - _TO_INTEGER
-        values[i] = (p * _power_of_two(half)) * _power_of_two(k - half)
+        result = (p * _power_of_two(half)) * _power_of_two(k - half)
+        values[i] = 0.0 if vanishes else result

@@ -105,13 +105,25 @@ def _best_head(row, single):
     return head
 
 
+# Choices with some arithmetic in them: of a plain choice between a new value and the one in memory the
+# compiler makes a masked store, and loads that follow such a store have to wait for it.
+@kernel
+def _choose(condition, one, other):
+    return (one if condition else other) + 0.0
+
+
+@kernel
+def _choose_word(condition, one, other):
+    return other ^ ((other ^ one) & -np.int64(condition))
+
+
 @kernel
 def _absorb(row, component, old, name):
     """Rename a component; arcs from its words no longer enter the component of ``row``."""
     for h in range(row.shape[0]):
         inside = component[h] == old
-        component[h] = name if inside else component[h]
-        row[h] = -np.inf if inside else row[h]
+        component[h] = _choose_word(inside, name, component[h])
+        row[h] = _choose(inside, -np.inf, row[h])
 
 
 @kernel
@@ -140,8 +152,8 @@ def _contract(scores, path, first, last, into, entered, slot, chosen, component,
             for h in range(size):
                 value = scores[h, one] - offset
                 better = value > row[h]
-                row[h] = value if better else row[h]
-                words[h] = one if better else words[h]
+                row[h] = _choose(better, value, row[h])
+                words[h] = _choose_word(better, one, words[h])
         else:
             other = into[slot[one]]
             other_words = entered[slot[one]]
@@ -149,8 +161,8 @@ def _contract(scores, path, first, last, into, entered, slot, chosen, component,
             for h in range(size):
                 value = other[h] - offset
                 better = value > row[h]
-                row[h] = value if better else row[h]
-                words[h] = other_words[h] if better else words[h]
+                row[h] = _choose(better, value, row[h])
+                words[h] = _choose_word(better, other_words[h], words[h])
     slot[name] = slot[path[first]]
     # Arcs between members, whatever the diagonal and the comparisons above have left there.
     for p in range(first, last):

@@ -15,6 +15,9 @@ that the chain started in h ends before it visits m, the marginal of arc (h, m) 
 Single-root trees are the limit of multi-root trees as all root weights are multiplied by epsilon -> 0, and
 their partition function that of Z / epsilon. As nothing is subtracted, epsilon may be tiny.
 
+Words are eliminated four at a time (`block_elimination`), and their number is filled up to a multiple of
+four with words that go to the root at rate 1 and that no other word goes to: their D_k is 1.
+
 Range. Rates are relative to the largest of their column, and are raised to ``exp(-FLOOR)`` where they are
 less (those of forbidden arcs too). Then no rate underflows, products that do underflow are below 1e-27 of
 what they are added to, and the elimination is accurate to rounding *for the raised rates*. Whether raising
@@ -127,7 +130,8 @@ def _escape_probabilities(rates, roots, reach):
     """Fill ``reach`` with K[h, m] for all pairs of words, counted from 0; return the log of their Z.
 
     Rows of the first level of ``rates`` are left alone, the others are work space. For one level l of the
-    schedule, word i's rates are in row ``l * words + i``. O(n³): T(n) = 2 T(n / 2) + O(n³).
+    schedule, word i's rates are in row ``l * words + i``. O(n³): T(n) = 2 T(n / 2) + O(n³). Of each level
+    only the rows and columns of one interval at a time are touched, so that memory stays O(n²).
     """
     words = reach.shape[0]
     steps = schedule(words // BLOCK, 1)
@@ -258,7 +262,7 @@ def _lower_again(scores, single, mu):
 
 @kernel
 def matrix_tree_log_partition(scores, single):
-    """Log-partition alone, about a fifth of the work of the marginals.
+    """Log-partition alone, about a quarter of the work of the marginals.
 
     Parameters and results as in `matrix_tree_marginals`; where arcs had to be raised it computes the
     marginals too, because only they can tell whether that was harmless. O(n³).

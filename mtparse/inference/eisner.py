@@ -80,9 +80,7 @@ def _fill_charts(scores, right, left, arc_right, arc_left, join):
                 best_right[k] = _larger(
                     _larger(best_right[k], arc_right[i, k] + w_right), arc_right[h, k] + v_right
                 )
-                best_left[k] = _larger(
-                    _larger(best_left[k], left[i, k] + to_left), left[h, k] + to_left_too
-                )
+                best_left[k] = _larger(_larger(best_left[k], left[i, k] + to_left), left[h, k] + to_left_too)
             i -= 2
         if i == 0:
             _close(

@@ -2,8 +2,8 @@
 
 Kernels see arrays, never objects. They release the GIL, so that threads run them side by side, and are
 cached on disk, so that only the first run after an installation compiles. ``error_model="numpy"`` lets
-divisions vectorise; no kernel relies on ``ZeroDivisionError``. Of ``fastmath`` nothing is used that assumes
-numbers to be finite: ``-inf`` carries meaning here.
+divisions vectorise; no kernel relies on ``ZeroDivisionError``. ``fastmath`` stays off: ``-inf`` carries
+meaning here. Only `fused_kernel` and `summing_kernel` allow the two rewrites that keep it.
 """
 
 from __future__ import annotations
@@ -97,23 +97,36 @@ def compiling_said(say: Callable[[str], None], takes: str) -> Iterator[None]:
         yield
 
 
-def _compiled(function: Callable, **options) -> Callable:
+def _compile(function: Callable, fastmath: set[str] | bool) -> Callable:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = "" if CACHE is None else str(CACHE)
     try:
-        return numba.njit(cache=CACHE is not None, nogil=True, error_model="numpy", **options)(function)
+        return numba.njit(cache=CACHE is not None, nogil=True, error_model="numpy", fastmath=fastmath)(
+            function
+        )
     finally:
         numba.config.CACHE_DIR = before
 
 
 def kernel(function: Callable) -> Callable:
     """Compile a function of arrays and tuples of arrays, when it is first called."""
-    return _compiled(function)
+    return _compile(function, False)
+
+
+def fused_kernel(function: Callable) -> Callable:
+    """`kernel` whose products and sums may be one instruction, rounded once: more exact, never less."""
+    return _compile(function, {"contract"})
 
 
 def summing_kernel(function: Callable) -> Callable:
-    """The same for a function whose sums may be taken in another order, which lets them vectorise.
+    """`fused_kernel` whose sums may be taken in another order, as vector instructions need it.
 
-    The order depends on the processor and on nothing else.
+    For sums that any order gives to rounding. The order is the compiler's and depends on the processor's
+    kind, as fusing does, but not on the run or on the number of threads.
     """
-    return _compiled(function, fastmath={"reassoc"})
+    return _compile(function, {"contract", "reassoc"})
+
+
+def inlined(function: Callable) -> Callable:
+    """A piece of a kernel, compiled as if it were written where it is called."""
+    return numba.njit(inline="always", nogil=True, error_model="numpy")(function)

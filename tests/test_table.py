@@ -78,7 +78,9 @@ def test_keys_that_crowd_get_a_larger_table_or_are_refused():
 def test_weights_follow_the_masks():
     random = np.random.default_rng(2)
     keys = np.unique(random.integers(0, 2**59, 300, dtype=np.uint64) << np.uint64(5))
-    masks = (random.integers(1, 2**BINS, len(keys)) & random.integers(1, 2**BINS, len(keys))).astype(np.uint16)
+    masks = (random.integers(1, 2**BINS, len(keys)) & random.integers(1, 2**BINS, len(keys))).astype(
+        np.uint16
+    )
     masks[masks == 0] = 1 << (BINS - 1)
     weights = random.normal(size=form_counts(masks).sum())
     table = weight_table(keys, masks, weights)

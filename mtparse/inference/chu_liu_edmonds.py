@@ -23,15 +23,9 @@ from mtparse._jit import kernel
 
 
 @kernel
-def _is_tree(heads, single):
-    """Whether head choices without self-loops are a tree of the wanted family."""
+def _is_tree(heads):
+    """Whether head choices without self-loops are a tree, with any number of root arcs."""
     size = heads.shape[0]
-    roots = 0
-    for m in range(1, size):
-        if heads[m] == 0:
-            roots += 1
-    if roots == 0 or (single and roots != 1):
-        return False
     # mark[v]: the word from which v was first reached; meeting one's own mark is a cycle.
     mark = np.zeros(size, np.int64)
     for m in range(1, size):
@@ -45,85 +39,153 @@ def _is_tree(heads, single):
 
 
 @kernel
-def _greedy(scores, heads):
-    """The best head of each word, lowest first; False if a word has none."""
+def _try_one_root(scores, heads):
+    """Whether the best heads are a tree with one root arc, given those that are the root only at need.
+
+    Leaves ``heads`` as they are if not.
+    """
+    roots = 0
+    root = 0
+    for m in range(1, heads.shape[0]):
+        if scores[0, m] >= scores[heads[m], m]:
+            roots += 1
+            root = m
+    if roots != 1:
+        return False
+    other = heads[root]
+    heads[root] = 0
+    if _is_tree(heads):
+        return True
+    heads[root] = other
+    return False
+
+
+@kernel
+def _greedy(scores, single, heads):
+    """The best head of each word, lowest first; False if one has none. Single: 0 only as the last resort."""
     size = scores.shape[0]
     best = np.full(size, -np.inf)
     for m in range(1, size):
         heads[m] = -1
-    for h in range(size):
+    for h in range(1 if single else 0, size):
         for m in range(1, size):
             if h != m and scores[h, m] > best[m]:
                 best[m] = scores[h, m]
                 heads[m] = h
+    for m in range(1, size):
+        if heads[m] < 0 and scores[0, m] > -np.inf:
+            heads[m] = 0
     return not (heads[1:] < 0).any()
 
 
 @kernel
 def _best_head(row, single):
     """Index of the largest entry, lowest first; -1 if all are -inf. Single: 0 only as the last resort."""
-    best = -np.inf
-    head = -1
-    for h in range(1, row.shape[0]):
-        if row[h] > best:
-            best = row[h]
-            head = h
-    if row[0] > -np.inf and row[0] >= best and (head < 0 or not single):
-        head = 0
+    size = row.shape[0]
+    # Four running maxima: one alone would wait for itself at every entry.
+    a, b, c, d = -np.inf, -np.inf, -np.inf, -np.inf
+    h = 1
+    while h + 3 < size:
+        a = row[h] if row[h] > a else a
+        b = row[h + 1] if row[h + 1] > b else b
+        c = row[h + 2] if row[h + 2] > c else c
+        d = row[h + 3] if row[h + 3] > d else d
+        h += 4
+    while h < size:
+        a = row[h] if row[h] > a else a
+        h += 1
+    best = max(max(a, b), max(c, d))
+    if row[0] > -np.inf and row[0] >= best and (best == -np.inf or not single):
+        return 0
+    if best == -np.inf:
+        return -1
+    head = 1
+    while row[head] != best:
+        head += 1
     return head
 
 
+# Choices with some arithmetic in them: of a plain choice between a new value and the one in memory the
+# compiler makes a masked store, and loads that follow such a store have to wait for it.
 @kernel
-def _contract(path, first, last, into, entered, slot, chosen, component, name):
-    """Merge the components ``path[first:last]`` into component ``name``, in the rows of the first one."""
-    size = into.shape[0]
-    target = slot[path[first]]
-    row = into[target]
-    words = entered[target]
-    offset = row[chosen[path[first]]]
-    for h in range(size):
-        row[h] -= offset
-    for p in range(first + 1, last):
-        other_slot = slot[path[p]]
-        other = into[other_slot]
-        other_words = entered[other_slot]
-        offset = other[chosen[path[p]]]
+def _choose(condition, one, other):
+    return (one if condition else other) + 0.0
+
+
+@kernel
+def _choose_word(condition, one, other):
+    return other ^ ((other ^ one) & -np.int64(condition))
+
+
+@kernel
+def _absorb(row, component, old, name):
+    """Rename a component; arcs from its words no longer enter the component of ``row``."""
+    for h in range(row.shape[0]):
+        inside = component[h] == old
+        component[h] = _choose_word(inside, name, component[h])
+        row[h] = _choose(inside, -np.inf, row[h])
+
+
+@kernel
+def _contract(scores, path, first, last, into, entered, slot, chosen, component, name):
+    """Merge the components ``path[first:last]`` into component ``name``, in the rows of the first one.
+
+    Words have no rows before they are first merged: few ever are, and reading a column is dear.
+    """
+    size = scores.shape[0]
+    one = path[first]
+    row = into[slot[one]]
+    words = entered[slot[one]]
+    if one < size:
+        offset = scores[chosen[one], one]
         for h in range(size):
-            value = other[h] - offset
-            if value > row[h]:
-                row[h] = value
-                words[h] = other_words[h]
-    slot[name] = target
-    for h in range(1, size):
-        for p in range(first, last):
-            if component[h] == path[p]:
-                component[h] = name
-                break
-        if component[h] == name:
-            row[h] = -np.inf
+            row[h] = scores[h, one] - offset
+            words[h] = one
+    else:
+        offset = row[chosen[one]]
+        for h in range(size):
+            row[h] -= offset
+    for p in range(first + 1, last):
+        one = path[p]
+        if one < size:
+            offset = scores[chosen[one], one]
+            for h in range(size):
+                value = scores[h, one] - offset
+                better = value > row[h]
+                row[h] = _choose(better, value, row[h])
+                words[h] = _choose_word(better, one, words[h])
+        else:
+            other = into[slot[one]]
+            other_words = entered[slot[one]]
+            offset = other[chosen[one]]
+            for h in range(size):
+                value = other[h] - offset
+                better = value > row[h]
+                row[h] = _choose(better, value, row[h])
+                words[h] = _choose_word(better, other_words[h], words[h])
+    slot[name] = slot[path[first]]
+    # Arcs between members, whatever the diagonal and the comparisons above have left there.
+    for p in range(first, last):
+        _absorb(row, component, path[p], name)
 
 
 @kernel
 def _edmonds(scores, single, heads):
-    """Best tree by contraction; False if there is none."""
+    """Best tree by contraction; False if there is none. ``heads`` has each word's first choice."""
     size = scores.shape[0]
     top = 2 * size
     into = np.empty((size, size))
-    entered = np.empty((size, size), np.int32)
-    for m in range(1, size):
-        for h in range(size):
-            into[m, h] = scores[h, m]
-            entered[m, h] = m
-        into[m, m] = -np.inf
-    slot = np.arange(top)
-    component = np.arange(size)
-    parent = np.zeros(top, np.int64)
-    chosen = np.zeros(top, np.int64)
-    modifier = np.zeros(top, np.int64)
-    # 0: not seen, otherwise position on the path + 1, or -1: joined to the root.
-    place = np.zeros(top, np.int64)
+    entered = np.empty((size, size), np.int64)
+    state = np.zeros((7, top), np.int64)
+    slot, component, parent, chosen, modifier = state[0], state[1, :size], state[2], state[3], state[4]
+    # place: 0 if not seen, otherwise the position on the path + 1, or -1 if joined to the root.
+    path, place = state[5], state[6]
     place[0] = -1
-    path = np.empty(top, np.int64)
+    for m in range(1, size):
+        slot[m] = m
+        component[m] = m
+        chosen[m] = heads[m]
+        modifier[m] = m
     names = size
     for start in range(1, size):
         if place[component[start]] != 0:
@@ -134,18 +196,18 @@ def _edmonds(scores, single, heads):
             path[length] = here
             length += 1
             place[here] = length
-            row = into[slot[here]]
-            head = _best_head(row, single)
-            if head < 0:
-                return False
-            chosen[here] = head
-            modifier[here] = entered[slot[here], head]
-            here = component[head]
+            if here >= size:
+                head = _best_head(into[slot[here]], single)
+                if head < 0:
+                    return False
+                chosen[here] = head
+                modifier[here] = entered[slot[here], head]
+            here = component[chosen[here]]
             if place[here] > 0:
                 first = place[here] - 1
                 for p in range(first, length):
                     parent[path[p]] = names
-                _contract(path, first, length, into, entered, slot, chosen, component, names)
+                _contract(scores, path, first, length, into, entered, slot, chosen, component, names)
                 length = first
                 here = names
                 names += 1
@@ -187,9 +249,10 @@ def best_nonprojective_tree(scores, single, heads):
         Sum of the scores of the tree's arcs; -inf if there is no tree. O(n²).
     """
     heads[0] = -1
-    if not _greedy(scores, heads):
+    if not _greedy(scores, single, heads):
         return -np.inf
-    if not _is_tree(heads, single) and not _edmonds(scores, single, heads):
+    tree = _try_one_root(scores, heads) if single else _is_tree(heads)
+    if not tree and not _edmonds(scores, single, heads):
         return -np.inf
     total = 0.0
     for m in range(1, scores.shape[0]):

@@ -15,6 +15,28 @@ _RIGHT, _LEFT, _ARC_RIGHT, _ARC_LEFT = 0, 1, 2, 3
 
 
 @kernel
+def _larger(a, b):
+    return a if a > b else b
+
+
+@kernel
+def _close(scores, into, j, i, pair, best_right, best_left, right, left, arc_right, arc_left):
+    """Spans from i to j, given the best pair of spans below their arcs and the best other ways to split them.
+
+    Returns the scores that wider spans need: ``right[j, i]``, ``left[j, i]``, ``arc_left[j, i]``.
+    """
+    to_right = pair + into[j, i]
+    to_left = pair + scores[j + 1, i + 1]
+    whole_right = _larger(best_right, to_right)
+    whole_left = _larger(best_left, to_left)
+    arc_right[j, i] = to_right
+    arc_left[j, i] = to_left
+    right[j, i] = whole_right
+    left[j, i] = whole_left
+    return whole_right, whole_left, to_left
+
+
+@kernel
 def _fill_charts(scores, right, left, arc_right, arc_left, join):
     """Scores of the best spans; words from 0. ``join[j, i]``: best pair of spans below an arc. O(n³)."""
     n = right.shape[0]
@@ -22,32 +44,48 @@ def _fill_charts(scores, right, left, arc_right, arc_left, join):
     for m in range(n):
         for h in range(n):
             into[m, h] = scores[h + 1, m + 1]
-    sum_right = np.empty(n)
-    sum_left = np.empty(n)
+    best_right = np.empty(n)
+    best_left = np.empty(n)
     for j in range(n):
         right[j, j] = 0.0
         left[j, j] = 0.0
         below = join[j]
         for i in range(j):
             below[i] = right[j - 1, i]
-            sum_right[i] = -np.inf
-            sum_left[i] = -np.inf
-        for i in range(j - 1, -1, -1):
-            to_right = below[i] + into[j, i]
-            to_left = below[i] + scores[j + 1, i + 1]
-            whole_right = max(sum_right[i], to_right)
-            whole_left = max(sum_left[i], to_left)
-            arc_right[j, i] = to_right
-            arc_left[j, i] = to_left
-            right[j, i] = whole_right
-            left[j, i] = whole_left
-            for k in range(i):
-                candidate = right[i - 1, k] + whole_left
-                below[k] = candidate if candidate > below[k] else below[k]
-                candidate = arc_right[i, k] + whole_right
-                sum_right[k] = candidate if candidate > sum_right[k] else sum_right[k]
-                candidate = left[i, k] + to_left
-                sum_left[k] = candidate if candidate > sum_left[k] else sum_left[k]
+            best_right[i] = -np.inf
+            best_left[i] = -np.inf
+        # Two values of i at a time, so that the sums over k are loaded and stored half as often.
+        i = j - 1
+        while i > 0:
+            w_right, w_left, to_left = _close(
+                scores, into, j, i, below[i], best_right[i], best_left[i], right, left, arc_right, arc_left
+            )
+            h = i - 1
+            below[h] = _larger(below[h], w_left)
+            v_right, v_left, to_left_too = _close(
+                scores,
+                into,
+                j,
+                h,
+                below[h],
+                _larger(best_right[h], arc_right[i, h] + w_right),
+                _larger(best_left[h], left[i, h] + to_left),
+                right,
+                left,
+                arc_right,
+                arc_left,
+            )
+            for k in range(h):
+                below[k] = _larger(_larger(below[k], right[h, k] + w_left), right[h - 1, k] + v_left)
+                best_right[k] = _larger(
+                    _larger(best_right[k], arc_right[i, k] + w_right), arc_right[h, k] + v_right
+                )
+                best_left[k] = _larger(_larger(best_left[k], left[i, k] + to_left), left[h, k] + to_left_too)
+            i -= 2
+        if i == 0:
+            _close(
+                scores, into, j, 0, below[0], best_right[0], best_left[0], right, left, arc_right, arc_left
+            )
 
 
 @kernel

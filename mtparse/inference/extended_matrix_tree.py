@@ -20,7 +20,7 @@ from mtparse.inference.extended import (
     multiply,
     to_float,
 )
-from mtparse.inference.schedule import JOIN, PAIR, SPLIT, schedule, work_layout
+from mtparse.inference.schedule import JOIN, LEAF, SPLIT, schedule, work_layout
 
 EPSILON_EXPONENT = -(2.0**46)
 
@@ -94,7 +94,7 @@ def _escape_probabilities(rates):
     reach = np.empty((n, n), np.complex128)
     for m in range(n):
         reach[m, m] = ZERO
-    steps = schedule(n)
+    steps = schedule(n, 2)
     widths, offsets = work_layout(n)
     work = np.empty(offsets[-1], np.complex128)
     totals = np.empty((widths.shape[0], n), np.complex128)
@@ -109,7 +109,9 @@ def _escape_probabilities(rates):
         else:
             width = widths[level]
             here = work[offsets[level] : offsets[level + 1]].reshape(width, width + 1)
-        if operation == PAIR:
+        if operation == LEAF:
+            if size == 1:
+                continue
             reach[start, start + 1] = divide(here[0, 0], add(here[0, 0], here[0, 2]))
             reach[start + 1, start] = divide(here[1, 0], add(here[1, 0], here[1, 1]))
             continue

@@ -25,7 +25,8 @@ import math
 
 import numpy as np
 
-from mtparse._jit import kernel
+from mtparse._jit import fused_kernel, kernel, summing_kernel
+from mtparse.inference.exponential import exponentiate
 from mtparse.inference.scaling import column_peaks, relative_root
 
 SHRINK = 4.0 / 27.0
@@ -48,20 +49,24 @@ def _weights(scores, single, by_modifier, by_head):
     if shift == -np.inf:
         return root, shift
     for m in range(n):
-        root[m] = SHRINK * math.exp(relative_root(scores[0, m + 1], peaks[m + 1], root_peak))
+        root[m] = relative_root(scores[0, m + 1], peaks[m + 1], root_peak)
     for h in range(n):
         for m in range(n):
-            if h == m:
-                by_head[h, m] = 0.0
-            else:
-                by_head[h, m] = SHRINK * math.exp(scores[h + 1, m + 1] - peaks[m + 1])
+            by_head[h, m] = scores[h + 1, m + 1] - peaks[m + 1]
+        by_head[h, h] = -np.inf
+    exponentiate(root, n)
+    exponentiate(by_head.reshape(n * n), n * n)
+    for h in range(n):
+        root[h] *= SHRINK
+        for m in range(n):
+            by_head[h, m] *= SHRINK
     for m in range(n):
         for h in range(n):
             by_modifier[m, h] = by_head[h, m]
     return root, shift
 
 
-@kernel
+@fused_kernel
 def _inside(by_modifier, by_head, right, left, arc_right, arc_left):
     """Fill the four charts; O(n³)."""
     n = by_head.shape[0]
@@ -90,7 +95,7 @@ def _inside(by_modifier, by_head, right, left, arc_right, arc_left):
                 sum_left[k] += left[i, k] * to_left
 
 
-@kernel
+@summing_kernel
 def _attach_root(root, right, left, single, spine, open_arc):
     """Scaled Z. Multi-root: ``spine[j]`` sums the forests of the first j words, ``open_arc[m]`` those of
     the words before m and m's left part, with the root arc of m."""
@@ -113,7 +118,7 @@ def _attach_root(root, right, left, single, spine, open_arc):
     return spine[n]
 
 
-@kernel
+@fused_kernel
 def _detach_root(root, right, left, single, spine, open_arc, z, out_right, out_left, mu):
     """Derivatives of log Z by the complete spans that meet the root, and the marginals of root arcs."""
     n = root.shape[0]
@@ -139,7 +144,7 @@ def _detach_root(root, right, left, single, spine, open_arc, z, out_right, out_l
             out_left[m, i] += outer * spine[i]
 
 
-@kernel
+@summing_kernel
 def _outside(by_modifier, by_head, right, left, arc_right, arc_left, out_right, out_left, mu):
     """Marginals of word arcs: `_inside` backwards. ``out_right`` and ``out_left`` hold the root's part."""
     n = by_head.shape[0]

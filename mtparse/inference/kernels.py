@@ -52,7 +52,7 @@ def marginals_kernel(scores, projective, single, mu):
 
 @kernel
 def log_partition_kernel(scores, projective, single):
-    """Log-partition alone, at a quarter to a half of the cost of `marginals_kernel`; same conventions."""
+    """Log-partition alone, at a third to a half of the cost of `marginals_kernel`; same conventions."""
     if projective:
         log_z, good = projective_log_partition(scores, single)
         if good:

@@ -6,7 +6,7 @@ import numpy as np
 
 from mtparse._jit import kernel
 
-SPLIT, PAIR, JOIN = 0, 1, 2
+SPLIT, LEAF, JOIN = 0, 1, 2
 
 
 @kernel
@@ -20,25 +20,26 @@ def _add(steps, count, operation, level, start, size, half):
 
 
 @kernel
-def schedule(n):
-    """List the steps that compute K (see `matrix_tree`) for all pairs of n words.
+def schedule(n, leaf):
+    """List the steps that compute K (see `matrix_tree`) for all pairs of n units: words, or blocks of words.
 
-    To get K for target words in one half of an interval, the words of the other half are eliminated
-    (SPLIT), the half that is kept is solved on its own, and K is carried back to the eliminated words
-    (JOIN). Intervals of two words are solved directly (PAIR); one word alone has nothing to solve. The
-    order is depth first, so that one work matrix a level is enough, and it is a list rather than a
-    recursion, so that kernels can be cached.
+    To get K for targets in one half of an interval, the units of the other half are eliminated (SPLIT),
+    the half that is kept is solved on its own, and K is carried back to the eliminated units (JOIN).
+    Intervals of at most ``leaf`` units are solved directly (LEAF). The order is depth first, so that one
+    work matrix a level is enough, and it is a list rather than a recursion, so that kernels can be cached.
 
     Parameters
     ----------
     n : int
-        Number of words, at least 1.
+        Number of units, at least 1.
+    leaf : int
+        Size of the intervals that are not split, at least 1.
 
     Returns
     -------
     int64 array, shape (steps, 5)
-        Rows ``(operation, level, start, size, half)`` about the words ``start .. start + size - 1``
-        (counted from 0). Half 0 keeps the first ``size // 2`` words, half 1 the others.
+        Rows ``(operation, level, start, size, half)`` about the units ``start .. start + size - 1``
+        (counted from 0). Half 0 keeps the first ``size // 2`` units, half 1 the others.
     """
     steps = np.empty((5 * n, 5), np.int64)
     count = 0
@@ -49,9 +50,8 @@ def schedule(n):
     level = 0
     while level >= 0:
         s = size[level]
-        if s <= 2:
-            if s == 2:
-                count = _add(steps, count, PAIR, level, start[level], s, 0)
+        if s <= leaf:
+            count = _add(steps, count, LEAF, level, start[level], s, 0)
             level -= 1
             continue
         if stage[level] > 0:
@@ -96,3 +96,13 @@ def work_layout(n):
         offsets[level + 1] = offsets[level] + width * (width + 1)
         width = (width + 1) // 2
     return widths, offsets
+
+
+@kernel
+def depth(n, leaf):
+    """Number of levels of `schedule`: one more than the largest level of its steps."""
+    levels = 1
+    while n > leaf:
+        n = (n + 1) // 2
+        levels += 1
+    return levels

@@ -175,7 +175,14 @@ def extract_training(
     while chunks:
         chunk = chunks.pop()
         compact_words(
-            chunk.word_ids, chunk.word_forms, chunk.word_ends, keep, word_indices, word_forms, word_starts, row
+            chunk.word_ids,
+            chunk.word_forms,
+            chunk.word_ends,
+            keep,
+            word_indices,
+            word_forms,
+            word_starts,
+            row,
         )
         compact(chunk.ids, chunk.ends, keep, indices, starts, arc)
         arc += len(chunk.ends)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtparse.errors import ConfigError
-from mtparse.features.index import FeatureIndex, FeatureWeights, present_attributes
 from mtparse.features.extraction import arc_rows, word_row, word_rows
+from mtparse.features.index import FeatureIndex, FeatureWeights, present_attributes
 from mtparse.features.keys import arc_number, distance_bin
 from mtparse.features.lexicon import Lexicon, attributes
 from mtparse.features.program import HEAD, MODIFIER

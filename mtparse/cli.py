@@ -35,6 +35,11 @@ set_option = click.option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Override a key by its dotted name."
 )
 
+cache_option = click.option(
+    "--cache",
+    metavar="DIR",
+    help="Keep extracted features in files there: less memory, shared by processes, not made twice.",
+)
 quiet_option = click.option("--quiet", is_flag=True, help="No progress on standard error.")
 
 
@@ -174,9 +179,16 @@ def stats_command(files: tuple[str, ...], as_json: bool, encoding: str) -> None:
 @click.option("--out", metavar="DIR", help="Run directory to fill; runs/NAME by default.")
 @jobs_option
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Short for --set seed=S.")
+@cache_option
 @quiet_option
 def train_command(
-    config: str, overrides: tuple[str, ...], out: str | None, jobs: int, seed: int | None, quiet: bool
+    config: str,
+    overrides: tuple[str, ...],
+    out: str | None,
+    jobs: int,
+    seed: int | None,
+    cache: str | None,
+    quiet: bool,
 ) -> None:
     """Train a parser as CONFIG, a YAML file, says.
 
@@ -196,7 +208,7 @@ def train_command(
     from mtparse.progress import Progress
 
     out = out or os.path.join("runs", settings.name)
-    summary = train(settings, out, jobs=jobs, progress=Progress(quiet))
+    summary = train(settings, out, jobs=jobs, progress=Progress(quiet), cache=cache)
     write(f"{format_summary(summary)}\nmodel: {os.path.join(out, summary['model'])}")
 
 
@@ -207,6 +219,7 @@ def train_command(
 @jobs_option
 @click.option("--only", metavar="LANGUAGE,...", help="Some of the languages.")
 @click.option("--resume", is_flag=True, help="Go on where an interruption left the experiment in --out.")
+@cache_option
 @quiet_option
 def reproduce_command(
     config: str,
@@ -215,6 +228,7 @@ def reproduce_command(
     jobs: int,
     only: str | None,
     resume: bool,
+    cache: str | None,
     quiet: bool,
 ) -> None:
     """Run the paper's experiment: every language, trainer and tree family of CONFIG.
@@ -235,7 +249,8 @@ def reproduce_command(
     from mtparse.reproduce import reproduce
 
     out = out or os.path.join("runs", plan.name)
-    write(reproduce(plan, out, jobs=jobs, resume=resume, progress=Progress(quiet)).rstrip())
+    progress = Progress(quiet)
+    write(reproduce(plan, out, jobs=jobs, resume=resume, progress=progress, cache=cache).rstrip())
 
 
 @main.command("parse")

@@ -17,19 +17,17 @@ import numpy as np
 from mtparse._jit import compiling_said
 from mtparse.config import Config, dump_config, require_files
 from mtparse.conll import write_conll
-from mtparse.errors import ConfigError, MtparseError
-from mtparse.evaluation import Scores, evaluate_sentences, format_sentence_counts, is_punctuation
+from mtparse.errors import MtparseError
+from mtparse.evaluation import Scores, evaluate_sentences, format_sentence_counts
 from mtparse.features.index import FeatureIndex
-from mtparse.features.templates import FEATURE_SETS
 from mtparse.files import atomic_writer
 from mtparse.model import MODEL_NAME, Model, save_model, without_zeros
 from mtparse.parser import Parser
+from mtparse.preparation import prepare
 from mtparse.progress import Progress
-from mtparse.training.data import extract_training, extract_validation
-from mtparse.training.objectives import Family
 from mtparse.training.tuning import Choice, Prepared, Run, chains, choose, run_trainer
 from mtparse.treebank import Treebank, is_single, read_treebank, validation_mask
-from mtparse.trees import crossing_arcs, is_projective, nonprojective_arcs, projectivize
+from mtparse.trees import crossing_arcs, nonprojective_arcs
 from mtparse.workers import Workers, thread_count
 
 CONFIG_NAME, LOG_NAME, SCORES_NAME = "config.yaml", "log.jsonl", "scores.json"
@@ -125,7 +123,9 @@ def read_parts(config: Config) -> Parts:
     return Parts(training, valid, is_single(last, config.root), hashes)
 
 
-def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None = None) -> dict:
+def train(
+    config: Config, out: str, *, jobs: int = 0, progress: Progress | None = None, cache: str | None = None
+) -> dict:
     """Run a config and fill a run directory.
 
     Parameters
@@ -134,6 +134,8 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
         The run directory: made here, or empty.
     jobs
         Threads to use in all (0: as the config says). The model does not depend on it.
+    cache
+        A directory that keeps the extracted features in files, for other processes and later runs.
 
     Returns
     -------
@@ -154,14 +156,14 @@ def train(config: Config, out: str, *, jobs: int = 0, progress: Progress | None 
     directory = RunDirectory(out, config)
     try:
         with compiling_said(progress.say, COMPILING_TAKES), Workers(threads) as workers:
-            index, data = prepare(config, parts.training, parts.valid, parts.single, workers, progress)
+            index, data = prepare(config, parts.training, parts.valid, parts.single, workers, progress, cache)
             runs = tune(config, data, threads, directory.log, progress)
             choice = choose(config, runs)
             u = choice.u
             if config.refit and parts.valid is not None:
                 del index, data  # two training matrices side by side would double the memory
                 index, data = prepare(
-                    config, parts.training + parts.valid, None, parts.single, workers, progress
+                    config, parts.training + parts.valid, None, parts.single, workers, progress, cache
                 )
                 u = refit(config, data, runs, choice, workers, directory.log, progress)
             weights = data.columns.feature_weights(u)
@@ -254,51 +256,6 @@ def finish(
     directory.settle()
     report()
     return summary
-
-
-def prepare(
-    config: Config,
-    training: Treebank,
-    valid: Treebank | None,
-    single: bool,
-    workers: Workers,
-    progress: Progress,
-) -> tuple[FeatureIndex, Prepared]:
-    """Count features and extract the rows of all arcs."""
-    heads = training.heads
-    if config.trees == "projective":
-        root = "single" if single else "multi"
-        heads = [h if is_projective(h) else projectivize(h, root) for h in heads]
-        changed = sum(a is not b for a, b in zip(heads, training.heads, strict=True))
-        progress.say(f"projectivized {changed} of {len(heads)} training sentences")
-    settings = config.features
-    templates = [*FEATURE_SETS[settings.set], *settings.templates]
-    index = FeatureIndex.build(
-        training.rows, heads, templates, source=settings.source, min_count=settings.min_count
-    )
-    if not len(index):
-        raise MtparseError(
-            f"no feature is seen on {settings.min_count} arcs of the training data: lower features.min_count"
-        )
-    task = progress.task("extracting features", len(heads))
-    rows, columns = extract_training(
-        index, training.rows, heads, merge=settings.merge, workers=workers, progress=task.update
-    )
-    task.close()
-    progress.say(
-        f"{len(heads)} sentences, {training.words} words, {len(index.templates)} templates, "
-        f"{len(index)} features in {len(columns)} columns"
-    )
-    family = Family(config.trees == "projective", single)
-    if valid is None:
-        return index, Prepared(rows, columns, family)
-    counted = np.array(
-        [c for s in valid.sentences for c in (False, *(not is_punctuation(form) for form in s.forms))]
-    )
-    if not config.punctuation and not counted.any():
-        raise ConfigError("punctuation = false: the validation data holds nothing but punctuation")
-    held_out = extract_validation(index, columns, valid.rows, valid.heads, workers=workers)
-    return index, Prepared(rows, columns, family, held_out, counted)
 
 
 def tune(config: Config, data: Prepared, threads: int, log, progress: Progress) -> list[Run]:

@@ -18,10 +18,11 @@ import numpy as np
 
 from mtparse._jit import compiling_said
 from mtparse.config import Config
-from mtparse.experiment import COMPILING_TAKES, RunDirectory, finish, prepare, read_parts, refit
+from mtparse.experiment import COMPILING_TAKES, RunDirectory, finish, read_parts, refit
 from mtparse.figures import draw_unless_drawn
 from mtparse.paper import COUNTS
 from mtparse.plan import Cell, Plan
+from mtparse.preparation import prepare
 from mtparse.progress import Progress
 from mtparse.store import Store
 from mtparse.tables import write_tables
@@ -56,7 +57,13 @@ class _Overall:
 
 
 def reproduce(
-    plan: Plan, out: str, *, jobs: int = 0, resume: bool = False, progress: Progress | None = None
+    plan: Plan,
+    out: str,
+    *,
+    jobs: int = 0,
+    resume: bool = False,
+    progress: Progress | None = None,
+    cache: str | None = None,
 ) -> str:
     """Run what is not finished of an experiment and write its tables and, with matplotlib, its figure.
 
@@ -68,6 +75,8 @@ def reproduce(
         Threads; 0: all cores. No result depends on it.
     resume
         Go on where an interruption left the experiment.
+    cache
+        A directory that keeps the extracted features in files, for other processes and later runs.
 
     Returns
     -------
@@ -83,7 +92,7 @@ def reproduce(
     threads = thread_count(jobs or next(iter(plan.cells.values())).threads)
     store = Store(out, plan, resume)
     try:
-        return _finish_all(plan, store, threads, progress)
+        return _finish_all(plan, store, threads, progress, cache)
     except KeyboardInterrupt:
         progress.say("what is finished is kept; --resume goes on with it")
         raise
@@ -91,7 +100,7 @@ def reproduce(
         store.close()
 
 
-def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress) -> str:
+def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress, cache: str | None) -> str:
     """Run what is missing, then make tables and figure."""
     missing = {cell: config for cell, config in plan.cells.items() if cell not in store.finished}
     if missing:
@@ -99,7 +108,7 @@ def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress) -> s
         overall = _Overall(progress, sum(len(costs(config)) for config in missing.values()))
         try:
             with compiling_said(progress.say, COMPILING_TAKES):
-                _run_groups(plan, missing, store, threads, progress, overall)
+                _run_groups(plan, missing, store, threads, progress, overall, cache)
         finally:
             overall.close()
         store.keep_cost(threads)
@@ -143,24 +152,30 @@ def _run_groups(
     threads: int,
     progress: Progress,
     overall: _Overall,
+    cache: str | None,
 ) -> None:
     """The missing runs, those of one language and tree family together."""
     for language in plan.languages:
         for trees in plan.trees:
             group = {k: v for k, v in missing.items() if (k.language, k.trees) == (language, trees)}
             if group:
-                _run_group(group, store, threads, progress, overall)
+                _run_group(group, store, threads, progress, overall, cache)
 
 
 def _run_group(
-    group: dict[Cell, Config], store: Store, threads: int, progress: Progress, overall: _Overall
+    group: dict[Cell, Config],
+    store: Store,
+    threads: int,
+    progress: Progress,
+    overall: _Overall,
+    cache: str | None,
 ) -> None:
     """All runs of one language and tree family."""
     began = time.monotonic()
     first = next(iter(group.values()))
     parts = read_parts(first)
     with Workers(threads) as workers:
-        index, data = prepare(first, parts.training, parts.valid, parts.single, workers, progress)
+        index, data = prepare(first, parts.training, parts.valid, parts.single, workers, progress, cache)
         preparing = time.monotonic() - began
         runs = _run_all(group, data, store, threads, overall)
         choices = {cell: choose(config, [run for run, _ in runs[cell]]) for cell, config in group.items()}
@@ -168,7 +183,7 @@ def _run_group(
         if first.refit:
             del index, data
             both = parts.training + parts.valid
-            index, refitted = prepare(first, both, None, parts.single, workers, progress)
+            index, refitted = prepare(first, both, None, parts.single, workers, progress, cache)
             columns = refitted.columns
         else:
             columns = data.columns

@@ -18,7 +18,7 @@ from mtparse.features.lexicon import Lexicon, attributes
 from mtparse.features.program import HEAD, MODIFIER
 from mtparse.features.templates import FEATURE_SETS, Template, resolve
 from mtparse.features.words import hash_words
-from mtparse.training.data import extract_training, extract_validation
+from mtparse.training.rows import extract_training, extract_validation
 from mtparse.workers import Workers
 
 pytestmark = pytest.mark.nojit
@@ -162,7 +162,7 @@ def test_default_set_is_all_extracted():
 
 
 def test_hot_columns_come_first_and_the_others_as_they_are_met(monkeypatch):
-    monkeypatch.setattr("mtparse.training.data.HOT", 50)
+    monkeypatch.setattr("mtparse.training.rows.HOT", 50)
     sentences, heads = made_up(4)
     index = FeatureIndex.build(sentences, heads, TEMPLATES)
     rows, columns = extract_training(index, sentences, heads)

@@ -12,7 +12,7 @@ from test_features import TEMPLATES, arcs, columns_of_rows, made_up
 
 from mtparse.features.index import FeatureIndex
 from mtparse.inference.kernels import best_tree_kernel
-from mtparse.training.data import ArcRows, extract_training
+from mtparse.training.data import ArcRows
 from mtparse.training.log_linear import train_log_linear
 from mtparse.training.max_margin import train_max_margin
 from mtparse.training.objectives import (
@@ -23,6 +23,7 @@ from mtparse.training.objectives import (
     squared_norm,
 )
 from mtparse.training.perceptron import train_perceptron
+from mtparse.training.rows import extract_training
 from mtparse.trees import projectivize
 from mtparse.workers import Workers
 

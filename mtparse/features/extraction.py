@@ -2,8 +2,8 @@
 
 Features that look at one word of an arc only are looked up once a word, not once an arc: all arcs of a word
 as head (or as modifier) that have the same direction and distance share them. What is known of a word in a
-role is a *word row*: features, each with its form. An arc's features are those of its own row, and those of its
-head's and its modifier's word rows whose form is 0 (bare) or the arc's.
+role is a *word row*: features, each with its form. An arc's features are those of its own row, and those of
+its head's and its modifier's word rows whose form is 0 (bare) or the arc's.
 """
 
 from __future__ import annotations

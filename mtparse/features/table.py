@@ -2,9 +2,9 @@
 
 A slot is 16 bytes, so that a look-up touches one cache line: 48 bits of the key and the mask of known
 forms, then the number of the first form (in a training index) or the weights of one or two forms (in a
-model; the weights of a base with more forms stand behind the slots, and bit 15 of its mask says so). The 5 low
-bits of a key are 0, and its 11 high bits are told by the place of the slot as long as no run of occupied slots
-is longer than a 2048th of the table, which is made sure of: a look-up is exact.
+model; the weights of a base with more forms stand behind the slots, and bit 15 of its mask says so). The 5
+low bits of a key are 0, and its 11 high bits are told by the place of the slot as long as no run of occupied
+slots is longer than a 2048th of the table, which is made sure of: a look-up is exact.
 
 Nearly half of all look-ups are of keys that the table does not hold. A filter of a few bits a base, small
 enough for the cache, answers most of these before a slot is read.

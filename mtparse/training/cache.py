@@ -1,0 +1,123 @@
+"""Training matrices kept in files: extracted once, then mapped into memory by any number of processes.
+
+A cache directory holds a folder for each training set, named by a hash of all that the matrix depends on, the
+code that makes it included. It appears whole, under its name, or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from mtparse._jit import PACKAGE, sources_digest
+from mtparse.errors import MtparseError
+from mtparse.features.index import FeatureIndex
+from mtparse.features.templates import Template
+from mtparse.training.data import ArcRows, Columns
+from mtparse.training.entries import NAME, open_entries
+
+_META = "meta.json"
+_FEATURES = {"keys", "masks"}
+_COLUMNS = {"column_of", "multiplicity"}
+
+Training = tuple[FeatureIndex, ArcRows, Columns]
+
+
+def fingerprint(
+    sentences: Iterable[Sequence[Sequence[str]]], heads: Iterable[np.ndarray], settings: object
+) -> str:
+    """A hash of the words, the trees, the feature settings and the code that extracts features."""
+    digest = hashlib.sha256()
+    code = ("features", "training", "_jit.py")
+    digest.update(f"{sources_digest(PACKAGE, code)}\n{settings!r}\n".encode())
+    for rows in sentences:
+        digest.update("\n".join("\t".join(row[1:6]) for row in rows).encode("utf-8", "surrogatepass"))
+        digest.update(b"\n\n")
+    for tree in heads:
+        digest.update(np.asarray(tree, np.int64).tobytes())
+    return digest.hexdigest()[:32]
+
+
+def cached(directory: str, name: str, make: Callable[[str], Training]) -> Training:
+    """A training set from its folder in the cache, made there first if it is not.
+
+    Parameters
+    ----------
+    directory
+        The cache; made if there is none.
+    name
+        As from :func:`fingerprint`.
+    make
+        Makes it, with the entries of its rows in a file in the folder that it is given.
+
+    Raises
+    ------
+    MtparseError
+        If what is in the cache is damaged.
+    OSError
+        If the directory cannot be written.
+    """
+    folder = os.path.join(directory, name)
+    if not os.path.isdir(folder):
+        os.makedirs(directory, exist_ok=True)
+        temporary = os.path.join(directory, f".mtparse-{secrets.token_hex(6)}.tmp")
+        os.mkdir(temporary)
+        try:
+            _write(temporary, *make(temporary))
+            try:
+                os.rename(temporary, folder)
+            except OSError:
+                if not os.path.isdir(folder):  # else another process was faster
+                    raise
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return _read(folder)
+
+
+def _write(folder: str, index: FeatureIndex, rows: ArcRows, columns: Columns) -> None:
+    arrays = rows._asdict() | {name: getattr(index, name) for name in _FEATURES}
+    arrays |= {name: getattr(columns, name) for name in _COLUMNS}
+    del arrays["indices"]  # in their file already
+    for name, array in arrays.items():
+        np.save(os.path.join(folder, f"{name}.npy"), array)
+    sums = {name: _checksum(os.path.join(folder, name)) for name in sorted(os.listdir(folder))}
+    meta = {"templates": [str(t) for t in index.templates], "sha256": sums}
+    with open(os.path.join(folder, _META), "w", encoding="utf-8") as file:
+        json.dump(meta, file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read(folder: str) -> Training:
+    try:
+        with open(os.path.join(folder, _META), encoding="utf-8") as file:
+            meta = json.load(file)
+        for name, expected in meta["sha256"].items():
+            if _checksum(os.path.join(folder, name)) != expected:
+                raise ValueError(name)
+        arrays = {
+            name: np.asarray(np.load(os.path.join(folder, f"{name}.npy"), mmap_mode="c"))
+            for name in {*ArcRows._fields, *_FEATURES, *_COLUMNS} - {"indices"}
+        }
+    except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
+        raise MtparseError(
+            f"{folder}: this folder of the cache is damaged ({error}); remove it, it will be made again"
+        ) from error
+    templates = [Template.parse(t) for t in meta["templates"]]
+    index = FeatureIndex(templates, *(np.array(arrays.pop(name)) for name in ("keys", "masks")))
+    columns = Columns(*(arrays.pop(name) for name in ("column_of", "multiplicity")))
+    return index, ArcRows(indices=open_entries(os.path.join(folder, NAME)), **arrays), columns
+
+
+def _checksum(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 22):
+            digest.update(block)
+    return digest.hexdigest()

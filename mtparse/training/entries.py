@@ -1,0 +1,65 @@
+"""The entries of the training matrix while it grows and after: one int32 array, in memory or in a file."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+NAME = "indices.i32"
+"""Name of the file."""
+
+
+class Entries:
+    """An array that is appended to, then rewritten in place, then cut to its last size.
+
+    Parameters
+    ----------
+    folder
+        Where to keep it in a file; in memory if None.
+    """
+
+    def __init__(self, folder: str | None = None) -> None:
+        self.size = 0
+        self._path = None if folder is None else os.path.join(folder, NAME)
+        self._file = None if self._path is None else open(self._path, "wb")  # noqa: SIM115 - array() closes it
+        self._memory = np.empty(0, np.int32)
+
+    def append(self, part: np.ndarray, done: float) -> None:
+        """Append int32 numbers, after which the array is this share of what it will be, about."""
+        if self._file is not None:
+            self._file.write(part.data)
+        else:
+            needed = self.size + len(part)
+            if needed > len(self._memory):
+                # Twice what is expected, as memory that is never touched costs nothing.
+                grown = np.empty(int(2 * needed / done) + 1, np.int32)
+                grown[: self.size] = self._memory[: self.size]
+                self._memory = grown
+            self._memory[self.size : needed] = part
+        self.size += len(part)
+
+    def array(self) -> np.ndarray:
+        """The whole array, to be changed in place; nothing is appended after."""
+        if self._file is None:
+            return self._memory[: self.size]
+        self._file.close()
+        return open_entries(self._path, "r+")
+
+    def cut(self, size: int) -> np.ndarray:
+        """The first ``size`` numbers, to be read only."""
+        if self._file is None:
+            return self._memory[:size]
+        os.truncate(self._path, 4 * size)
+        return open_entries(self._path)
+
+
+def open_entries(path: str, mode: str = "c") -> np.ndarray:
+    """Map a file of int32 numbers into memory.
+
+    The mode is copy-on-write, not read-only, which would be another type to compiled code; processes share
+    what they do not write.
+    """
+    if os.path.getsize(path) == 0:
+        return np.empty(0, np.int32)
+    return np.asarray(np.memmap(path, np.int32, mode))

@@ -1,0 +1,110 @@
+"""Training matrices in files are those in memory."""
+
+from __future__ import annotations
+
+import os
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from test_features import TEMPLATES, made_up
+
+from mtparse.errors import MtparseError
+from mtparse.features.index import FeatureIndex
+from mtparse.training import cache
+from mtparse.training.entries import Entries
+from mtparse.training.rows import extract_training
+
+pytestmark = pytest.mark.nojit
+
+
+def make(seed=0, size=8):
+    sentences, heads = made_up(seed, size)
+
+    def extract(folder=None):
+        index = FeatureIndex.build(sentences, heads, TEMPLATES)
+        return index, *extract_training(index, sentences, heads, folder=folder)
+
+    return sentences, heads, extract
+
+
+def assert_same(one, other):
+    for a, b in zip(one[1], other[1], strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert a.dtype == b.dtype
+    np.testing.assert_array_equal(one[2].column_of, other[2].column_of)
+    np.testing.assert_array_equal(one[2].multiplicity, other[2].multiplicity)
+    np.testing.assert_array_equal(one[0].keys, other[0].keys)
+    np.testing.assert_array_equal(one[0].masks, other[0].masks)
+    assert one[0].templates == other[0].templates
+
+
+def test_made_then_found(tmp_path):
+    _, _, extract = make()
+    first = cache.cached(str(tmp_path / "c"), "x", extract)
+    second = cache.cached(str(tmp_path / "c"), "x", lambda folder: pytest.fail("made again"))
+    assert_same(first, extract())
+    assert_same(second, extract())
+    assert os.listdir(tmp_path / "c") == ["x"]
+
+
+def test_what_fails_leaves_nothing(tmp_path):
+    def fail(folder):
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        cache.cached(str(tmp_path), "x", fail)
+    assert not os.listdir(tmp_path)
+
+
+def test_a_damaged_folder_is_refused(tmp_path):
+    _, _, extract = make()
+    cache.cached(str(tmp_path), "x", extract)
+    for name in sorted(os.listdir(tmp_path / "x")):
+        path = tmp_path / "x" / name
+        whole = path.read_bytes()
+        for damaged in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), None):
+            path.unlink() if damaged is None else path.write_bytes(damaged)
+            with pytest.raises(MtparseError, match=r"is damaged .* remove it"):
+                cache.cached(str(tmp_path), "x", extract)
+        path.write_bytes(whole)
+    assert_same(cache.cached(str(tmp_path), "x", extract), extract())
+
+
+def test_the_name_depends_on_words_trees_and_settings():
+    sentences, heads, _ = make()
+    name = cache.fingerprint(sentences, heads, "s")
+    assert name == cache.fingerprint(sentences, heads, "s")
+    others, trees, _ = make(1)
+    names = {
+        cache.fingerprint(*x)
+        for x in ((others, heads, "s"), (sentences, trees, "s"), (sentences, heads, "t"))
+    }
+    assert len({*names, name}) == 4
+    gold = [[*row[:6], "0", "x", "_", "_"] for row in sentences[0]]
+    assert name == cache.fingerprint([gold, *sentences[1:]], heads, "s")
+
+
+def _cached(directory):
+    return cache.cached(directory, "x", make()[2])[1].indices.sum()
+
+
+def test_processes_that_come_together_all_get_it(tmp_path):
+    with get_context("fork").Pool(3) as pool:
+        sums = pool.map(_cached, [str(tmp_path)] * 3)
+    assert len(set(sums)) == 1
+    assert os.listdir(tmp_path) == ["x"]
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_entries_grow_and_are_cut(in_file, tmp_path):
+    entries = Entries(str(tmp_path) if in_file else None)
+    parts = [np.arange(n, dtype=np.int32) for n in (0, 3, 1000, 0, 7)]
+    for k, part in enumerate(parts, 1):
+        entries.append(part, k / len(parts))
+    array = entries.array()
+    np.testing.assert_array_equal(array, np.concatenate(parts))
+    array[:] = np.arange(len(array))[::-1]
+    cut = entries.cut(11)
+    np.testing.assert_array_equal(cut, np.arange(1010)[::-1][:11])
+    assert len(entries.cut(0)) == 0

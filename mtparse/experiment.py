@@ -21,7 +21,7 @@ from mtparse.errors import MtparseError
 from mtparse.evaluation import Scores, evaluate_sentences, format_sentence_counts
 from mtparse.features.index import FeatureIndex
 from mtparse.files import atomic_writer
-from mtparse.model import MODEL_NAME, Model, save_model, without_zeros
+from mtparse.model import MODEL_NAME, Model, save_model, without_negligible
 from mtparse.parser import Parser
 from mtparse.preparation import prepare
 from mtparse.progress import Progress
@@ -286,8 +286,8 @@ def tune(config: Config, data: Prepared, threads: int, log, progress: Progress) 
 
 
 def make_model(index: FeatureIndex, weights: np.ndarray, info: dict) -> Model:
-    """A model of trained weights (F,), without the features whose weight is 0."""
-    kept = without_zeros(index.keys, index.masks, weights)
+    """A model of trained weights (F,), without the features whose weight is negligible."""
+    kept = without_negligible(index.keys, index.masks, weights)
     return Model([str(t) for t in index.templates], *kept, info["root"], info["decoder"], dict(info))
 
 

@@ -3,7 +3,7 @@
 Kernels see arrays, never objects. They release the GIL, so that threads run them side by side, and are
 cached on disk, so that only the first run after an installation compiles. ``error_model="numpy"`` lets
 divisions vectorise; no kernel relies on ``ZeroDivisionError``. ``fastmath`` stays off: ``-inf`` carries
-meaning here. Only `fused_kernel` and `summing_kernel` allow the two rewrites that keep it.
+meaning here. `fused_kernel` and `summing_kernel` allow two rewrites that take no number for finite.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ def fused_kernel(function: Callable) -> Callable:
 def summing_kernel(function: Callable) -> Callable:
     """`fused_kernel` whose sums may be taken in another order, as vector instructions need it.
 
-    For sums that any order gives to rounding. The order is the compiler's and depends on the processor's
-    kind, as fusing does, but not on the run or on the number of threads.
+    For sums of finite numbers in which no order is better than another. The order is the compiler's and
+    depends on the processor's kind, as fusing does, but not on the run or on the number of threads.
     """
     return _compile(function, {"contract", "reassoc"})
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mtparse.errors import ConfigError, ModelError
-from mtparse.features.program import form_counts
+from mtparse.features.program import BIN_BITS, form_counts
 from mtparse.features.templates import Template
 from mtparse.files import atomic_writer
 
@@ -28,7 +28,7 @@ MODEL_NAME = "model.mtparse"
 FORMAT_VERSION = 1
 
 NEGLIGIBLE = 1e-9
-"""Weights below this have no place in a model: a thousand of them change no score by more than 1e-6."""
+"""Weights below this share of the largest one, far below its rounding to float32, are left out."""
 
 _MAGIC = b"MTPARSE\0"
 _PREFIX = struct.Struct("<8sIQ")
@@ -138,6 +138,8 @@ def load_model(path: str | os.PathLike) -> Model:
         arrays = {d["name"]: _array(body, start + length, d) for d in header["arrays"]}
         if len(arrays["keys"]) != len(arrays["masks"]) or arrays["keys"].ndim != 1:
             raise ValueError("keys and masks differ in number")
+        if (arrays["keys"] % 2**BIN_BITS).any():
+            raise ValueError("keys with low bits set")
         if form_counts(arrays["masks"]).sum() != len(arrays["weights"]):
             raise ValueError("masks and weights differ in number")
         if not np.isfinite(arrays["weights"]).all():
@@ -183,15 +185,17 @@ def _one_of(value: str, *allowed: str) -> str:
 def without_negligible(
     keys: np.ndarray, masks: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Leave out forms with weights below NEGLIGIBLE in size, and the bases left with none.
+    """Leave out forms with weights of 0 or below NEGLIGIBLE times the largest, and the bases left with none.
 
-    Max-margin training leaves a third of them so. No score changes by more than that for each one left out.
+    Max-margin training leaves up to a third of them so.
 
     Parameters and results are keys, masks and weights as in :class:`Model`.
     """
     bits = np.unpackbits(masks.astype("<u2").view(np.uint8), bitorder="little").reshape(-1, 16)
     base, form = np.nonzero(bits)
-    kept = np.abs(weights) >= NEGLIGIBLE
+    sizes = np.abs(weights)
+    # A weight that is not a number stays, to be refused when the model is loaded.
+    kept = ~((sizes == 0.0) | (sizes < NEGLIGIBLE * sizes.max(initial=0.0)))
     left = np.bincount(base[kept], (1 << form[kept]).astype(np.float64), minlength=len(masks))
     left = left.astype(np.uint16)
     return keys[left != 0], left[left != 0], weights[kept]

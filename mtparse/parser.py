@@ -46,8 +46,8 @@ def parse_batch(program, weights, table, types, ends, projective, single, heads)
 class Parser:
     """A trained model, ready to parse.
 
-    Make one with :meth:`load`. Weights are kept as float32: scores differ from those of the model file's
-    weights by less than 6e-8 times the sum of the sizes of an arc's weights.
+    Make one with :meth:`load`. Weights are kept as float32, see
+    :class:`mtparse.features.index.FeatureWeights`.
     """
 
     def __init__(self, model: Model) -> None:

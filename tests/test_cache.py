@@ -63,7 +63,9 @@ def test_a_damaged_folder_is_refused(tmp_path):
     for name in sorted(os.listdir(tmp_path / "x")):
         path = tmp_path / "x" / name
         whole = path.read_bytes()
-        for damaged in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), None):
+        middle = len(whole) // 2
+        flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+        for damaged in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), flipped, None):
             path.unlink() if damaged is None else path.write_bytes(damaged)
             with pytest.raises(MtparseError, match=r"is damaged .* remove it"):
                 cache.cached(str(tmp_path), "x", extract)
@@ -71,7 +73,45 @@ def test_a_damaged_folder_is_refused(tmp_path):
     assert_same(cache.cached(str(tmp_path), "x", extract), extract())
 
 
-def test_the_name_depends_on_words_trees_and_settings():
+def test_what_fails_midway_leaves_nothing(tmp_path):
+    sentences, heads, _ = make()
+    index = FeatureIndex.build(sentences, heads, TEMPLATES)
+
+    def fail(done):
+        raise RuntimeError(str(done))
+
+    def extract(folder):
+        return index, *extract_training(index, sentences, heads, folder=folder, progress=fail)
+
+    with pytest.raises(RuntimeError, match="8"):
+        cache.cached(str(tmp_path), "x", extract)
+    assert not os.listdir(tmp_path)
+
+
+def test_another_process_may_be_faster(tmp_path):
+    _, _, extract = make()
+
+    def slow(folder):
+        cache.cached(str(tmp_path), "x", extract)
+        return extract(folder)
+
+    assert_same(cache.cached(str(tmp_path), "x", slow), extract())
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_rows_may_have_no_entries_of_their_own(tmp_path):
+    sentences, heads, _ = make()
+
+    def extract(folder=None):
+        index = FeatureIndex.build(sentences, heads, ["Hw", "Mp"])
+        return index, *extract_training(index, sentences, heads, folder=folder)
+
+    first = cache.cached(str(tmp_path), "x", extract)
+    assert len(first[1].indices) == 0 < len(first[1].word_indices)
+    assert_same(first, extract())
+
+
+def test_the_name_depends_on_words_trees_settings_and_code(monkeypatch):
     sentences, heads, _ = make()
     name = cache.fingerprint(sentences, heads, "s")
     assert name == cache.fingerprint(sentences, heads, "s")
@@ -81,6 +121,9 @@ def test_the_name_depends_on_words_trees_and_settings():
         for x in ((others, heads, "s"), (sentences, trees, "s"), (sentences, heads, "t"))
     }
     assert len({*names, name}) == 4
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "sources_digest", lambda package, only: "other code")
+        assert name != cache.fingerprint(sentences, heads, "s")
     gold = [[*row[:6], "0", "x", "_", "_"] for row in sentences[0]]
     assert name == cache.fingerprint([gold, *sentences[1:]], heads, "s")
 

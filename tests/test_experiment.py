@@ -149,6 +149,18 @@ def test_models_do_not_depend_on_threads_or_directory(name, small, tmp_path):
     assert models[0] == models[1]
 
 
+@pytest.mark.parametrize("trees", ["nonprojective", "projective"])
+def test_models_do_not_depend_on_a_cache(trees, small, tmp_path):
+    sets = [f"trees={trees}", "refit=true"]
+    train_small(small, tmp_path / "plain", *sets)
+    for name in ("made", "found"):
+        config = load_config(small / "run.yaml", sets)
+        train(config, os.fspath(tmp_path / name), cache=os.fspath(tmp_path / "cache"), jobs=2)
+        model = (tmp_path / name / "model.mtparse").read_bytes()
+        assert model == (tmp_path / "plain" / "model.mtparse").read_bytes()
+        assert len(os.listdir(tmp_path / "cache")) == 2  # before the refit and for it
+
+
 def test_the_test_file_is_never_seen_by_training(small, tmp_path):
     models = []
     for name in ("a", "b"):

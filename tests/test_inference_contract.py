@@ -23,7 +23,7 @@ def random_scores(rng, n, scale=3.0):
     """Normal scores with junk in the cells that nobody may read."""
     scores = rng.normal(size=(n + 1, n + 1)) * scale
     scores[:, 0] = np.nan
-    np.fill_diagonal(scores, np.inf)
+    np.fill_diagonal(scores, rng.choice([np.inf, -np.inf, np.nan, 1e300], n + 1))
     return scores
 
 

@@ -108,6 +108,7 @@ WEIGHTS = described("weights", "<f8", [3], 128)
         {"arrays": [described("keys", "<u8", [10**9], 0), MASKS, WEIGHTS]},
         {"arrays": [described("keys", "<u8", [-3], 0), MASKS, WEIGHTS]},
         {"arrays": [described("keys", "<u8", [3, 1], 0), MASKS, WEIGHTS]},
+        {"arrays": [described("keys", "<u8", [3], 128), MASKS, WEIGHTS]},  # with low bits set
         {"arrays": [KEYS, described("masks", "<u2", [2], 64), WEIGHTS]},
         {"arrays": [KEYS, MASKS, described("weights", "<f8", [2], 128)]},
         {"arrays": [KEYS, MASKS, described("weights", "<f8", [3], -64)]},
@@ -151,7 +152,7 @@ def test_leaving_out_what_is_negligible_changes_no_score():
     weights = random.normal(size=len(index)) * random.choice([0.0, 1e-11, 1.0], len(index))
     keys, masks, left = without_negligible(index.keys, index.masks, weights)
 
-    assert set(left) == set(weights[np.abs(weights) >= NEGLIGIBLE])
+    assert set(left) == set(weights[np.abs(weights) >= NEGLIGIBLE * np.abs(weights).max()])
     assert len(left) < 0.5 * len(weights)
     assert len(keys) == len(masks) < len(index.keys)
     whole = FeatureWeights(index.templates, index.keys, index.masks, weights)
@@ -159,6 +160,29 @@ def test_leaving_out_what_is_negligible_changes_no_score():
     for rows in others:
         np.testing.assert_allclose(smaller.scores(rows), whole.scores(rows), atol=1e-8)
         assert np.abs(whole.scores(rows)).max() > 0
+
+
+def test_what_is_negligible_does_not_depend_on_the_scale():
+    keys, masks = np.arange(5, dtype=np.uint64) << np.uint64(5), np.ones(5, np.uint16)
+    weights = np.array([1.0, -1e-8, 0.0, 1e-12, 2.0])
+    for scale in (1.0, 1e-15, 1e15):
+        _, _, left = without_negligible(keys, masks, scale * weights)
+        np.testing.assert_array_equal(left, scale * weights[[0, 1, 4]])
+    assert len(without_negligible(keys, masks, np.zeros(5))[2]) == 0
+
+
+def test_a_weight_that_is_no_number_is_not_left_out():
+    keys, masks = np.arange(2, dtype=np.uint64) << np.uint64(5), np.ones(2, np.uint16)
+    assert np.isnan(without_negligible(keys, masks, np.array([np.nan, 1.0]))[2][0])
+
+
+def test_a_mask_with_more_bits_than_forms_is_harmless():
+    sentences, heads = made_up(20, 12)
+    index = FeatureIndex.build(sentences, heads, TEMPLATES)
+    weights = np.random.default_rng(0).normal(size=len(index))
+    plain = FeatureWeights(index.templates, index.keys, index.masks, weights)
+    other = FeatureWeights(index.templates, index.keys, index.masks | np.uint16(1 << 15), weights)
+    np.testing.assert_array_equal(plain.scores(sentences[0]), other.scores(sentences[0]))
 
 
 def test_bases_that_earlier_versions_kept_without_a_form_are_passed_by():

@@ -68,6 +68,16 @@ def test_every_cell_is_the_run_that_train_makes(finished, tmp_path):
         assert (tmp_path / cell / "model.mtparse").read_bytes() == model(out, cell)
 
 
+def test_a_cache_changes_nothing(finished, plan_file, tmp_path):
+    out, _ = finished
+    plan = load_plan(plan_file).only(["one"])
+    cache = os.fspath(tmp_path / "cache")
+    reproduce(plan, os.fspath(tmp_path / "out"), jobs=2, cache=cache)
+    for cell in os.listdir(tmp_path / "out" / "runs"):
+        assert model(tmp_path / "out", cell) == model(out, cell)
+    assert len(os.listdir(cache)) == 2  # a tree family each
+
+
 def test_tables_say_what_the_runs_scored(finished, small):
     out, text = finished
     assert (out / "tables" / "tables.md").read_text() == text

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from mtparse.features.extraction import sentence_scores
-from mtparse.features.keys import BIN_BITS, NO_BARE, event_keys
+from mtparse.features.keys import NO_BARE, event_keys
 from mtparse.features.lexicon import MAX_TYPES, Lexicon, TypeTable
-from mtparse.features.program import FORMS, compile_templates, form_counts
+from mtparse.features.program import BIN_BITS, FORMS, compile_templates, form_counts
 from mtparse.features.table import number_table, weight_table
 from mtparse.features.templates import ATTRIBUTES, MULTIVALUED, Template, resolve
 from mtparse.features.words import hash_words
@@ -69,7 +69,7 @@ class FeatureWeights(Encoder):
         As for :class:`FeatureIndex`.
     weights
         float64 (features,), in the order of the features' numbers; kept as float32, which changes no score
-        by more than 6e-8 times the sum of the sizes of its weights.
+        by more than 6e-8 times the sum of the sizes of its weights (those above 1e-38).
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class FeatureWeights(Encoder):
     ) -> None:
         super().__init__(templates)
         self.size = len(weights)
-        known = masks & FORMS != 0
-        self.table = weight_table(keys[known], masks[known], weights)
+        masks = masks & np.uint16(FORMS)
+        self.table = weight_table(keys[masks != 0], masks[masks != 0], weights)
 
     def __len__(self) -> int:
         return self.size

@@ -14,10 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from mtparse._jit import kernel
-from mtparse.features.program import BETWEEN, DISTANCE_BINS, MODIFIER, MULTI, PAIR, Program
+from mtparse.features.program import BETWEEN, BIN_BITS, DISTANCE_BINS, MODIFIER, MULTI, PAIR, Program
 from mtparse.features.words import Words, mix
 
-BIN_BITS = 5
 NO_BARE = 16
 """Set in the low bits of an event whose template has no bare form."""
 MAX_COUNT = 3

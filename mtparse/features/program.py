@@ -15,6 +15,9 @@ DISTANCE_BINS = (1, 2, 3, 4, 5, 6, 11)
 BINS = 1 + 2 * len(DISTANCE_BINS)
 """Forms of one base: bare, then leftward heads by distance, then rightward heads."""
 
+BIN_BITS = 5
+"""Low bits of a feature's key, in which its form stands; 0 in the key of a base."""
+
 FORMS = (1 << BINS) - 1
 """Mask of all forms."""
 

@@ -180,8 +180,7 @@ def resolve(names: list[str], present: set[str]) -> list[Template]:
     Returns
     -------
     list of Template
-        Coarser templates before those that extend them: the look-up stops early where a coarser one
-        is unknown.
+        Coarser templates before those that extend them.
     """
     seen: dict[Template, None] = {}
     for text in names:

@@ -1,8 +1,8 @@
 """One kernel a problem, for all four tree families; callable from other kernels.
 
 They trust their arguments: C-contiguous float64 scores ``[head, modifier]`` of shape (n + 1, n + 1), n >= 1,
-without NaN or +inf off the diagonal and column 0 (which are never read), forbidden arcs -inf, finite scores
-below 1e12 in size. They never change ``scores``. `TreeFamily` is the checked way in.
+without NaN or +inf off the diagonal and column 0 (whose values do not matter), forbidden arcs -inf, finite
+scores below 1e12 in size. They never change ``scores``. `TreeFamily` is the checked way in.
 """
 
 from __future__ import annotations

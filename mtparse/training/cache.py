@@ -11,7 +11,9 @@ import json
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from mtparse.features.templates import Template
 from mtparse.training.data import ArcRows, Columns
 from mtparse.training.entries import NAME, open_entries
 
-_META = "meta.json"
+_SUMS, _TEMPLATES = "sha256.json", "templates.json"
 _FEATURES = {"keys", "masks"}
 _COLUMNS = {"column_of", "multiplicity"}
 
@@ -34,8 +36,8 @@ def fingerprint(
 ) -> str:
     """A hash of the words, the trees, the feature settings and the code that extracts features."""
     digest = hashlib.sha256()
-    code = ("features", "training", "_jit.py")
-    digest.update(f"{sources_digest(PACKAGE, code)}\n{settings!r}\n".encode())
+    code = ("features", "training", "preparation.py", "workers.py", "_jit.py")
+    digest.update(f"{sources_digest(PACKAGE, code)}\n{sys.byteorder}\n{settings!r}\n".encode())
     for rows in sentences:
         digest.update("\n".join("\t".join(row[1:6]) for row in rows).encode("utf-8", "surrogatepass"))
         digest.update(b"\n\n")
@@ -86,30 +88,38 @@ def _write(folder: str, index: FeatureIndex, rows: ArcRows, columns: Columns) ->
     del arrays["indices"]  # in their file already
     for name, array in arrays.items():
         np.save(os.path.join(folder, f"{name}.npy"), array)
+    _write_json(os.path.join(folder, _TEMPLATES), [str(t) for t in index.templates])
     sums = {name: _checksum(os.path.join(folder, name)) for name in sorted(os.listdir(folder))}
-    meta = {"templates": [str(t) for t in index.templates], "sha256": sums}
-    with open(os.path.join(folder, _META), "w", encoding="utf-8") as file:
-        json.dump(meta, file)
+    _write_json(os.path.join(folder, _SUMS), sums)
+
+
+def _write_json(path: str, value: object) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(value, file)
         file.flush()
         os.fsync(file.fileno())
 
 
+def _read_json(path: str) -> Any:
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
 def _read(folder: str) -> Training:
+    names = {*ArcRows._fields, *_FEATURES, *_COLUMNS} - {"indices"}
     try:
-        with open(os.path.join(folder, _META), encoding="utf-8") as file:
-            meta = json.load(file)
-        for name, expected in meta["sha256"].items():
-            if _checksum(os.path.join(folder, name)) != expected:
+        sums = _read_json(os.path.join(folder, _SUMS))
+        for name in (NAME, _TEMPLATES, *(f"{name}.npy" for name in sorted(names))):
+            if _checksum(os.path.join(folder, name)) != sums[name]:
                 raise ValueError(name)
+        templates = [Template.parse(text) for text in _read_json(os.path.join(folder, _TEMPLATES))]
         arrays = {
-            name: np.asarray(np.load(os.path.join(folder, f"{name}.npy"), mmap_mode="c"))
-            for name in {*ArcRows._fields, *_FEATURES, *_COLUMNS} - {"indices"}
+            name: np.asarray(np.load(os.path.join(folder, f"{name}.npy"), mmap_mode="c")) for name in names
         }
     except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
         raise MtparseError(
             f"{folder}: this folder of the cache is damaged ({error}); remove it, it will be made again"
         ) from error
-    templates = [Template.parse(t) for t in meta["templates"]]
     index = FeatureIndex(templates, *(np.array(arrays.pop(name)) for name in ("keys", "masks")))
     columns = Columns(*(arrays.pop(name) for name in ("column_of", "multiplicity")))
     return index, ArcRows(indices=open_entries(os.path.join(folder, NAME)), **arrays), columns

@@ -13,6 +13,8 @@ NAME = "indices.i32"
 class Entries:
     """An array that is appended to, then rewritten in place, then cut to its last size.
 
+    Use as a context manager, which closes the file.
+
     Parameters
     ----------
     folder
@@ -22,8 +24,15 @@ class Entries:
     def __init__(self, folder: str | None = None) -> None:
         self.size = 0
         self._path = None if folder is None else os.path.join(folder, NAME)
-        self._file = None if self._path is None else open(self._path, "wb")  # noqa: SIM115 - array() closes it
+        self._file = None if self._path is None else open(self._path, "wb")  # noqa: SIM115 - closed by __exit__
         self._memory = np.empty(0, np.int32)
+
+    def __enter__(self) -> Entries:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def append(self, part: np.ndarray, done: float) -> None:
         """Append int32 numbers, after which the array is this share of what it will be, about."""
@@ -32,8 +41,11 @@ class Entries:
         else:
             needed = self.size + len(part)
             if needed > len(self._memory):
-                # Twice what is expected, as memory that is never touched costs nothing.
-                grown = np.empty(int(2 * needed / done) + 1, np.int32)
+                try:
+                    # Twice what is expected, as memory that is never touched costs nothing
+                    grown = np.empty(int(2 * needed / done) + 1, np.int32)
+                except MemoryError:  # unless the system does not promise what it may not have.
+                    grown = np.empty(needed + needed // 4, np.int32)
                 grown[: self.size] = self._memory[: self.size]
                 self._memory = grown
             self._memory[self.size : needed] = part
@@ -49,7 +61,8 @@ class Entries:
     def cut(self, size: int) -> np.ndarray:
         """The first ``size`` numbers, to be read only."""
         if self._file is None:
-            return self._memory[:size]
+            self._memory.resize(size, refcheck=False)  # in place; no one reads the old array any more
+            return self._memory
         os.truncate(self._path, 4 * size)
         return open_entries(self._path)
 

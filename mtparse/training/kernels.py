@@ -14,7 +14,7 @@ from mtparse.features.program import BINS, HEAD, MODIFIER
 from mtparse.inference.kernels import best_tree_kernel, marginals_kernel
 
 EPSILON = 1e-12
-"""Expectations below this are not added to the gradient; their sum is far below its rounding."""
+"""Expectations of arcs below this are not added to the gradient; their sum is far below its rounding."""
 
 
 @kernel

@@ -76,18 +76,18 @@ def extract_training(
         if progress is not None:
             progress(done)
 
-    entries = Entries(folder)
-    rows = _all_rows(index, sentences, heads, workers or Workers(), entries, see)
-    columns, representative = _columns(seen, merge)
-    keep = np.full(len(index), -1, np.int32)
-    keep[representative] = columns.column_of[representative]
-    size = compact(rows.indices, rows.starts, keep)
-    word_size = compact_words(rows.word_indices, rows.word_forms, rows.word_starts, keep)
-    return rows._replace(
-        indices=entries.cut(size),
-        word_indices=rows.word_indices[:word_size].copy(),
-        word_forms=rows.word_forms[:word_size].copy(),
-    ), columns
+    with Entries(folder) as entries:
+        rows = _all_rows(index, sentences, heads, workers or Workers(), entries, see)
+        columns, representative = _columns(seen, merge)
+        keep = np.full(len(index), -1, np.int32)
+        keep[representative] = columns.column_of[representative]
+        size = compact(rows.indices, rows.starts, keep)
+        word_size = compact_words(rows.word_indices, rows.word_forms, rows.word_starts, keep)
+        return rows._replace(
+            indices=entries.cut(size),
+            word_indices=rows.word_indices[:word_size].copy(),
+            word_forms=rows.word_forms[:word_size].copy(),
+        ), columns
 
 
 def extract_validation(
@@ -125,7 +125,7 @@ def _all_rows(
         word_starts[row + 1 : row + 1 + len(chunk.word_ends)] = chunk.word_ends + word_size
         arc += len(chunk.ends)
         row += len(chunk.word_ends)
-        entries.append(chunk.ids, done=arc / first_arc[-1])
+        entries.append(chunk.ids, done=arc / max(1, first_arc[-1]))
         word_ids.append(chunk.word_ids)
         word_forms.append(chunk.word_forms)
         word_size += len(chunk.word_ids)

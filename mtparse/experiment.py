@@ -25,6 +25,7 @@ from mtparse.model import MODEL_NAME, Model, save_model, without_negligible
 from mtparse.parser import Parser
 from mtparse.preparation import prepare
 from mtparse.progress import Progress
+from mtparse.training.cache import require_cache
 from mtparse.training.tuning import Choice, Prepared, Run, chains, choose, run_trainer
 from mtparse.treebank import Treebank, is_single, read_treebank, validation_mask
 from mtparse.trees import crossing_arcs, nonprojective_arcs
@@ -151,6 +152,8 @@ def train(
     threads = thread_count(jobs or config.threads)
     require_files([config])
     require_free(out)
+    if cache is not None:
+        require_cache(cache)  # before anything is written
     began = time.monotonic()
     parts = read_parts(config)
     directory = RunDirectory(out, config)

@@ -26,6 +26,7 @@ from mtparse.preparation import prepare
 from mtparse.progress import Progress
 from mtparse.store import Store
 from mtparse.tables import write_tables
+from mtparse.training.cache import require_cache
 from mtparse.training.tuning import Prepared, Run, chains, choose, costs, run_trainer
 from mtparse.workers import Workers, thread_count
 
@@ -90,6 +91,8 @@ def reproduce(
     """
     progress = progress or Progress(quiet=True)
     threads = thread_count(jobs or next(iter(plan.cells.values())).threads)
+    if cache is not None:
+        require_cache(cache)
     store = Store(out, plan, resume)
     try:
         return _finish_all(plan, store, threads, progress, cache)

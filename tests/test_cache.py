@@ -41,6 +41,7 @@ def assert_same(one, other):
 
 def test_made_then_found(tmp_path):
     _, _, extract = make()
+    cache.require_cache(str(tmp_path / "c"))
     first = cache.cached(str(tmp_path / "c"), "x", extract)
     second = cache.cached(str(tmp_path / "c"), "x", lambda folder: pytest.fail("made again"))
     assert_same(first, extract())

@@ -161,6 +161,13 @@ def test_models_do_not_depend_on_a_cache(trees, small, tmp_path):
         assert len(os.listdir(tmp_path / "cache")) == 2  # before the refit and for it
 
 
+def test_a_cache_that_is_a_file_is_refused_before_anything_is_written(small, tmp_path):
+    config = load_config(small / "run.yaml")
+    with pytest.raises(MtparseError, match=r"run.yaml: the cache must be a directory"):
+        train(config, os.fspath(tmp_path / "out"), cache=os.fspath(small / "run.yaml"))
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_test_file_is_never_seen_by_training(small, tmp_path):
     models = []
     for name in ("a", "b"):

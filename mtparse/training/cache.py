@@ -31,6 +31,22 @@ _COLUMNS = {"column_of", "multiplicity"}
 Training = tuple[FeatureIndex, ArcRows, Columns]
 
 
+def require_cache(directory: str) -> None:
+    """Make a cache directory if there is none.
+
+    Raises
+    ------
+    MtparseError
+        If it is a file.
+    OSError
+        If it cannot be made.
+    """
+    try:
+        os.makedirs(directory, exist_ok=True)
+    except FileExistsError as error:
+        raise MtparseError(f"{directory}: the cache must be a directory, this is a file") from error
+
+
 def fingerprint(
     sentences: Iterable[Sequence[Sequence[str]]], heads: Iterable[np.ndarray], settings: object
 ) -> str:
@@ -52,7 +68,7 @@ def cached(directory: str, name: str, make: Callable[[str], Training]) -> Traini
     Parameters
     ----------
     directory
-        The cache; made if there is none.
+        The cache, which exists (:func:`require_cache`).
     name
         As from :func:`fingerprint`.
     make
@@ -67,7 +83,6 @@ def cached(directory: str, name: str, make: Callable[[str], Training]) -> Traini
     """
     folder = os.path.join(directory, name)
     if not os.path.isdir(folder):
-        os.makedirs(directory, exist_ok=True)
         temporary = os.path.join(directory, f".mtparse-{secrets.token_hex(6)}.tmp")
         os.mkdir(temporary)
         try:

@@ -10,7 +10,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 
@@ -111,7 +111,8 @@ def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress, cach
         overall = _Overall(progress, sum(len(costs(config)) for config in missing.values()))
         try:
             with compiling_said(progress.say, COMPILING_TAKES):
-                _run_groups(plan, missing, store, threads, progress, overall, cache)
+                for group in _groups(plan, missing):
+                    _run_group(group, store, threads, progress, overall, cache)
         finally:
             overall.close()
         store.keep_cost(threads)
@@ -148,21 +149,13 @@ def _read_all(plan: Plan, missing: Iterable[Cell], progress: Progress) -> None:
             )
 
 
-def _run_groups(
-    plan: Plan,
-    missing: dict[Cell, Config],
-    store: Store,
-    threads: int,
-    progress: Progress,
-    overall: _Overall,
-    cache: str | None,
-) -> None:
+def _groups(plan: Plan, missing: dict[Cell, Config]) -> Iterator[dict[Cell, Config]]:
     """The missing runs, those of one language and tree family together."""
     for language in plan.languages:
         for trees in plan.trees:
             group = {k: v for k, v in missing.items() if (k.language, k.trees) == (language, trees)}
             if group:
-                _run_group(group, store, threads, progress, overall, cache)
+                yield group
 
 
 def _run_group(

@@ -92,7 +92,6 @@ def arc_rows(program: Program, table: Table, words: Words, ids, ends):
     most = most_keys(program, words)
     keys = np.empty(most, np.uint64)
     places = np.empty(most, np.int64)
-    template = np.empty(most, np.int64)
     between = make_between(program, words)
     at = 0
     arc = 0
@@ -100,7 +99,7 @@ def arc_rows(program: Program, table: Table, words: Words, ids, ends):
         for k in range(n):
             h = m - 1 - k if k < m else k + 1
             step_between(words, h, m, between)
-            found = arc_keys(program, words, h, m, between, keys, template)
+            found = arc_keys(program, words, h, m, between, keys, None)
             if at + 2 * found > ids.shape[0]:
                 return -1
             form = np.uint64(distance_bin(h, m))
@@ -146,7 +145,6 @@ def sentence_scores(program: Program, table: Table, words: Words):
     most = most_keys(program, words)
     keys = np.empty(most, np.uint64)
     places = np.empty(most, np.int64)
-    template = np.empty(most, np.int64)
     between = make_between(program, words)
     by_head = np.empty((n + 1, BINS))
     by_modifier = np.empty((n + 1, BINS))
@@ -157,7 +155,7 @@ def sentence_scores(program: Program, table: Table, words: Words):
         for k in range(n):
             h = m - 1 - k if k < m else k + 1
             step_between(words, h, m, between)
-            found = arc_keys(program, words, h, m, between, keys, template)
+            found = arc_keys(program, words, h, m, between, keys, None)
             bin_ = distance_bin(h, m)
             form = np.uint64(bin_)
             below = (_ONE << form) - _ONE

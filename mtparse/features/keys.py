@@ -77,10 +77,10 @@ def word_keys(program: Program, words: Words, i, kind, keys):
 
 @kernel
 def arc_keys(program: Program, words: Words, h, m, between, keys, template):
-    """Base keys of the features that look at both words of an arc, and the templates they are of.
+    """Base keys of the features that look at both words of an arc, and, if wanted, their templates.
 
-    ``between`` is as from :func:`make_between`. Where an attribute is absent the key is one that is never
-    counted. Returns the number of keys.
+    ``between`` is as from :func:`make_between`, ``template`` may be None. Where an attribute is absent the
+    key is one that is never counted. Returns the number of keys.
     """
     distinct, n_distinct, counts = between
     head, modifier = words.head_keys, words.modifier_keys
@@ -88,7 +88,9 @@ def arc_keys(program: Program, words: Words, h, m, between, keys, template):
     found = program.first[BETWEEN] - first
     for k in range(found):
         keys[k] = (head[h, first + k] + modifier[m, first + k]) & _CLEAR
-        template[k] = first + k
+    if template is not None:
+        for k in range(found):
+            template[k] = first + k
     for t in range(program.first[BETWEEN], program.first[MULTI]):
         key = head[h, t] + modifier[m, t]
         b = program.extra[t]
@@ -100,7 +102,8 @@ def arc_keys(program: Program, words: Words, h, m, between, keys, template):
             if program.counted[t]:
                 x = mix(x + _SEED_COUNT * np.uint64(min(counts[b, i], MAX_COUNT)))
             keys[found] = (key + x) & _CLEAR
-            template[found] = t
+            if template is not None:
+                template[found] = t
             found += 1
     for t in range(program.first[MULTI], program.first[MULTI + 1]):
         key = head[h, t] + modifier[m, t]
@@ -111,12 +114,14 @@ def arc_keys(program: Program, words: Words, h, m, between, keys, template):
             with_head = key + words.multi_head[i] if extra & 1 else key
             if not extra & 2:
                 keys[found] = with_head & _CLEAR
-                template[found] = t
+                if template is not None:
+                    template[found] = t
                 found += 1
                 continue
             for j in range(words.multi_start[m], words.multi_start[m + 1]):
                 keys[found] = (with_head + words.multi_modifier[j]) & _CLEAR
-                template[found] = t
+                if template is not None:
+                    template[found] = t
                 found += 1
     return found
 

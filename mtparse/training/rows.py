@@ -81,8 +81,8 @@ def extract_training(
         columns, representative = _columns(seen, merge)
         keep = np.full(len(index), -1, np.int32)
         keep[representative] = columns.column_of[representative]
-        size = compact(rows.indices, rows.starts, keep)
-        word_size = compact_words(rows.word_indices, rows.word_forms, rows.word_starts, keep)
+        size = compact(rows.indices, None, rows.starts, keep)
+        word_size = compact(rows.word_indices, rows.word_forms, rows.word_starts, keep)
         return rows._replace(
             indices=entries.cut(size),
             word_indices=rows.word_indices[:word_size].copy(),
@@ -279,28 +279,18 @@ def see_words(ids, forms, ends, lengths, first_arc, seen: Seen):
 
 
 @kernel
-def compact(ids, starts, keep):
-    """Renumber the entries of rows by ``keep``, in place, without those for which it is -1; the new size."""
+def compact(ids, forms, starts, keep):
+    """Renumber the entries of rows by ``keep``, in place, without those for which it is -1; the new size.
+
+    ``forms``, if there are any, go with the entries.
+    """
     at = begin = 0
     for r in range(starts.shape[0] - 1):
         for j in range(begin, starts[r + 1]):
             k = keep[ids[j]]
             ids[at] = k  # without a branch: written over by the next one if it is not to stay
-            at += np.int64(k >= 0)
-        begin = starts[r + 1]
-        starts[r + 1] = at
-    return at
-
-
-@kernel
-def compact_words(ids, forms, starts, keep):
-    """The same for word rows: the forms go with the columns."""
-    at = begin = 0
-    for r in range(starts.shape[0] - 1):
-        for j in range(begin, starts[r + 1]):
-            k = keep[ids[j]]
-            ids[at] = k
-            forms[at] = forms[j]
+            if forms is not None:
+                forms[at] = forms[j]
             at += np.int64(k >= 0)
         begin = starts[r + 1]
         starts[r + 1] = at

@@ -63,8 +63,8 @@ class Group(click.Group):
             result = super().invoke(ctx)
             if sys.stdout is not None:
                 sys.stdout.flush()
-        except KeyboardInterrupt:
-            status = _fail("interrupted", 130)
+        except KeyboardInterrupt as error:
+            status = _fail(": ".join(["interrupted", *map(str, error.args)]), 130)
         except MemoryError:
             status = _fail("out of memory")
         except BrokenPipeError:
@@ -174,19 +174,21 @@ def stats_command(files: tuple[str, ...], as_json: bool, encoding: str) -> None:
 
 
 @main.command("train")
-@click.argument("config", type=click.Path(dir_okay=False))
+@click.argument("config", type=click.Path(dir_okay=False), required=False)
 @set_option
 @click.option("--out", metavar="DIR", help="Run directory to fill; runs/NAME by default.")
 @jobs_option
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Short for --set seed=S.")
+@click.option("--resume", metavar="RUN", help="Go on with an interrupted run; CONFIG may be left out.")
 @cache_option
 @quiet_option
 def train_command(
-    config: str,
+    config: str | None,
     overrides: tuple[str, ...],
     out: str | None,
     jobs: int,
     seed: int | None,
+    resume: str | None,
     cache: str | None,
     quiet: bool,
 ) -> None:
@@ -194,21 +196,33 @@ def train_command(
 
     Trains with every C, scores the validation part after every pass, keeps the best, and fills a
     directory with the model, the resolved config, a log of all passes and the scores. The model does
-    not depend on the number of threads.
+    not depend on the number of threads. What an interruption left is taken up by --resume, and ends in the
+    same model.
 
     \b
     Example:
       mtparse train configs/demo-log-linear-nonprojective.yaml --set trainer.C=0.1 --out runs/demo
+      mtparse train --resume runs/demo
     """
+    if config is None and resume is None:
+        raise click.UsageError("Missing argument 'CONFIG'.")
+    if out is not None and resume is not None:
+        raise click.UsageError("--out and --resume exclude each other.")
     from mtparse.config import load_config
 
+    if config is None:
+        from mtparse.run_directory import stored_config
+
+        config = stored_config(resume)
     overrides = (*overrides, *([] if seed is None else [f"seed={seed}"]))
     settings = load_config(config, overrides)
     from mtparse.experiment import format_summary, train
     from mtparse.progress import Progress
 
-    out = out or os.path.join("runs", settings.name)
-    summary = train(settings, out, jobs=jobs, progress=Progress(quiet), cache=cache)
+    out = resume or out or os.path.join("runs", settings.name)
+    summary = train(
+        settings, out, jobs=jobs, progress=Progress(quiet), cache=cache, resume=resume is not None
+    )
     write(f"{format_summary(summary)}\nmodel: {os.path.join(out, summary['model'])}")
 
 

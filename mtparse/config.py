@@ -125,6 +125,7 @@ class Config:
     features: FeaturesConfig = _section(FeaturesConfig)
     seed: int = _key(checks.whole(0, 2**32 - 1), 1)
     threads: int = _key(checks.whole(0, 1024), 0)
+    checkpoint: int | str = _key(checks.checkpoint, "auto")
 
 
 def _yaml_name(field: dataclasses.Field) -> str:
@@ -357,6 +358,15 @@ def config_to_dict(config: Any) -> dict:
         elif not (isinstance(config, TrainerConfig) and config.name not in field.metadata["only"]):
             made[_yaml_name(field)] = value
     return made
+
+
+def comparable(values: Any) -> Any:
+    """A config's mapping without what no result depends on: files are known by their content."""
+    if not isinstance(values, Mapping):
+        return values
+    data = values.get("data")
+    shown = {k: v for k, v in data.items() if k != "root"} if isinstance(data, Mapping) else data
+    return {**{k: v for k, v in values.items() if k not in ("threads", "checkpoint")}, "data": shown}
 
 
 def _escape(path: Any) -> Any:

@@ -74,6 +74,14 @@ def number(low: float, high: float, *, open_ends: bool = False) -> Check:
     return check
 
 
+def checkpoint(value):
+    """Passes between checkpoints, 0 for none; ``auto`` leaves it to their cost."""
+    try:
+        return "auto" if value == "auto" else whole(0, 10**6)(value)
+    except ValueError as error:
+        raise ValueError(f"{error}, or auto") from None
+
+
 def cost(value):
     """One value of C or several distinct ones, kept as a tuple."""
     values = tuple(value) if isinstance(value, list | tuple) else (value,)

@@ -34,5 +34,25 @@ class ModelError(MtparseError):
     """A model file that is damaged, truncated, of another version, or no model file at all."""
 
 
+class NumericsError(MtparseError):
+    """Training met a number that is not finite, or a loss below its bound.
+
+    Attributes
+    ----------
+    sentence : int
+        Place of the sentence in the training set, from 0.
+    number : int
+        The pass.
+    """
+
+    def __init__(self, sentence: int, number: int) -> None:
+        self.sentence = sentence
+        self.number = number
+        super().__init__(
+            f"training sentence {sentence + 1}, pass {number}: a score is not finite, or the loss is below 0 "
+            "(a tree that is none of the family); nothing later could be trusted"
+        )
+
+
 class NoTreeError(MtparseError, ValueError):
     """The scores forbid every tree of the family (all arcs into a word are -inf, ...)."""

@@ -3,84 +3,42 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 
 import numpy as np
 
 from mtparse._jit import compiling_said
-from mtparse.config import Config, dump_config, require_files
+from mtparse.config import Config, require_files
 from mtparse.conll import write_conll
-from mtparse.errors import MtparseError
 from mtparse.evaluation import Scores, evaluate_sentences, format_sentence_counts
 from mtparse.features.index import FeatureIndex
-from mtparse.files import atomic_writer
 from mtparse.model import MODEL_NAME, Model, save_model, without_negligible
 from mtparse.parser import Parser
 from mtparse.preparation import prepare
 from mtparse.progress import Progress
+from mtparse.run_directory import (
+    PARSED_NAME,
+    SCORES_NAME,
+    SENTENCES_NAME,
+    RunDirectory,
+    finished,
+    require_free,
+    versions,
+)
+from mtparse.training.base import TrainResult
 from mtparse.training.cache import require_cache
-from mtparse.training.tuning import Choice, Prepared, Run, chains, choose, run_trainer
+from mtparse.training.runs import Choice, Run
+from mtparse.training.tuning import Prepared, chains, choose, run_trainer
 from mtparse.treebank import Treebank, is_single, read_treebank, validation_mask
 from mtparse.trees import crossing_arcs, nonprojective_arcs
 from mtparse.workers import Workers, thread_count
 
-CONFIG_NAME, LOG_NAME, SCORES_NAME = "config.yaml", "log.jsonl", "scores.json"
-PARSED_NAME, SENTENCES_NAME = "parsed.conll", "sentences.csv"
 COMPILING_TAKES = "up to a minute"
-
-
-def require_free(path: str) -> None:
-    """Refuse a run directory that holds anything.
-
-    Raises
-    ------
-    MtparseError
-        If the path is a file or a directory that is not empty.
-    """
-    if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
-        raise MtparseError(f"{path}: exists and is not empty; name another directory with --out or remove it")
-
-
-class RunDirectory:
-    """A directory that one training run fills; refuses one that holds anything. Begins with the config."""
-
-    def __init__(self, path: str, config: Config) -> None:
-        self.path = path
-        require_free(path)
-        os.makedirs(path, exist_ok=True)
-        self.write(CONFIG_NAME, dump_config(config))
-        self._lock = threading.Lock()
-        self._log = open(self.file(LOG_NAME), "w", encoding="utf-8")  # noqa: SIM115 - closed by close()
-
-    def file(self, name: str) -> str:
-        """Path of a file in the directory."""
-        return os.path.join(self.path, name)
-
-    def log(self, record: dict) -> None:
-        """Append a line to the log."""
-        with self._lock:
-            self._log.write(json.dumps(record) + "\n")
-            self._log.flush()
-
-    def write(self, name: str, text: str) -> None:
-        """Write a text file whole."""
-        with atomic_writer(self.file(name), "w") as file:
-            file.write(text)
-
-    def close(self) -> None:
-        """Close the log."""
-        self._log.close()
-
-    def settle(self) -> None:
-        """See that the log is on disk, as the other files are once they are written."""
-        os.fsync(self._log.fileno())
 
 
 @dataclass(frozen=True)
@@ -125,18 +83,26 @@ def read_parts(config: Config) -> Parts:
 
 
 def train(
-    config: Config, out: str, *, jobs: int = 0, progress: Progress | None = None, cache: str | None = None
+    config: Config,
+    out: str,
+    *,
+    jobs: int = 0,
+    progress: Progress | None = None,
+    cache: str | None = None,
+    resume: bool = False,
 ) -> dict:
     """Run a config and fill a run directory.
 
     Parameters
     ----------
     out
-        The run directory: made here, or empty.
+        The run directory: made here, or empty; with ``resume`` that of a run of the same config.
     jobs
         Threads to use in all (0: as the config says). The model does not depend on it.
     cache
         A directory that keeps the extracted features in files, for other processes and later runs.
+    resume
+        Go on where an interruption left the run: the model is the same, byte for byte, as without it.
 
     Returns
     -------
@@ -147,20 +113,26 @@ def train(
     ------
     MtparseError
         Whatever is wrong with the config, the data or the directory.
+    KeyboardInterrupt
+        With the way to go on, where there is one.
     """
     progress = progress or Progress(quiet=True)
     threads = thread_count(jobs or config.threads)
+    if not resume:
+        require_free(out)
+    elif summary := finished(out, config):
+        progress.say(f"{out}: this run is finished, nothing is left to train")
+        return summary
     require_files([config])
-    require_free(out)
     if cache is not None:
         require_cache(cache)  # before anything is written
     began = time.monotonic()
     parts = read_parts(config)
-    directory = RunDirectory(out, config)
+    directory = RunDirectory(out, config, parts.hashes, resume=resume)
     try:
         with compiling_said(progress.say, COMPILING_TAKES), Workers(threads) as workers:
             index, data = prepare(config, parts.training, parts.valid, parts.single, workers, progress, cache)
-            runs = tune(config, data, threads, directory.log, progress)
+            runs = tune(config, data, threads, directory, progress)
             choice = choose(config, runs)
             u = choice.u
             if config.refit and parts.valid is not None:
@@ -168,27 +140,44 @@ def train(
                 index, data = prepare(
                     config, parts.training + parts.valid, None, parts.single, workers, progress, cache
                 )
-                u = refit(config, data, runs, choice, workers, directory.log, progress)
+                u = refit(config, data, runs, choice, workers, directory, progress)
             weights = data.columns.feature_weights(u)
-            return finish(config, directory, parts, runs, choice, index, weights, threads, began)
+            summary = finish(
+                config, directory, parts, runs, choice, index, weights, threads, began, resumed=resume
+            )
+            directory.complete()
+            return summary
+    except KeyboardInterrupt:
+        if directory.checkpoint(None) is None:
+            raise
+        raise KeyboardInterrupt(f"go on with: mtparse train --resume {out}") from None
     finally:
         directory.close()
 
 
 def refit(
-    config: Config, data: Prepared, runs: list[Run], choice: Choice, workers: Workers, log, progress
+    config: Config,
+    data: Prepared,
+    runs: list[Run],
+    choice: Choice,
+    workers: Workers,
+    directory: RunDirectory,
+    progress: Progress,
 ) -> np.ndarray:
     """Train again with the chosen C and number of passes; the columns' summed weights.
 
     Where ``runs``, in the order of C, were warm starts, all up to the chosen one are gone through again.
     """
-    start = None
-    for run in runs if config.trainer.warm_start else []:
-        if run.C == choice.C:
-            break
-        passes = run.result.passes
-        start = train_once(config, data, run.C, workers, log, progress, passes=passes, start=start).result
-    last = train_once(config, data, choice.C, workers, log, progress, passes=choice.passes, start=start)
+    todo = [(choice.C, choice.passes)]
+    if config.trainer.warm_start:
+        before = runs[: [run.C for run in runs].index(choice.C)]
+        todo = [(run.C, run.result.passes) for run in before] + todo
+    last = None
+    for C, passes in todo:
+        last = train_once(
+            config, data, C, workers, directory, progress, passes=passes, start=last and last.result
+        )
+    assert last is not None
     return last.result.u
 
 
@@ -202,6 +191,8 @@ def finish(
     weights: np.ndarray,
     threads: int,
     began: float,
+    *,
+    resumed: bool = False,
 ) -> dict:
     """Save the model, then, if there is a test file, read it for the first time and score on it.
 
@@ -211,6 +202,8 @@ def finish(
         float64 (F,), the weight of each feature of ``index``.
     began
         When the run began, by ``time.monotonic``.
+    resumed
+        Whether the time since ``began`` is only that since an interruption.
 
     Returns
     -------
@@ -242,6 +235,8 @@ def finish(
 
     def report() -> None:
         summary["seconds"] = round(time.monotonic() - began, 1)
+        if resumed:
+            summary["resumed"] = True
         directory.write(SCORES_NAME, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
 
     if config.data.test_path is not None:
@@ -261,7 +256,9 @@ def finish(
     return summary
 
 
-def tune(config: Config, data: Prepared, threads: int, log, progress: Progress) -> list[Run]:
+def tune(
+    config: Config, data: Prepared, threads: int, directory: RunDirectory, progress: Progress
+) -> list[Run]:
     """Train with every C, side by side where there are threads for it; results in the order of C."""
     independent = chains(config)
     outer = min(threads, len(independent))
@@ -272,9 +269,10 @@ def tune(config: Config, data: Prepared, threads: int, log, progress: Progress) 
         with Workers(max(1, threads // outer)) as workers:
             for C in chain:
                 start = runs[-1].result if runs else None
-                runs.append(
-                    train_once(config, data, C, workers, log, progress, start=start, cancelled=cancel.is_set)
+                run = train_once(
+                    config, data, C, workers, directory, progress, start=start, cancelled=cancel.is_set
                 )
+                runs.append(run)
         return runs
 
     if outer == 1:
@@ -292,12 +290,6 @@ def make_model(index: FeatureIndex, weights: np.ndarray, info: dict) -> Model:
     """A model of trained weights (F,), without the features whose weight is negligible."""
     kept = without_negligible(index.keys, index.masks, weights)
     return Model([str(t) for t in index.templates], *kept, info["root"], info["decoder"], dict(info))
-
-
-def versions() -> dict[str, str]:
-    """Versions of all that a result may depend on."""
-    packages = ("mtparse", "numpy", "scipy", "numba")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
 def format_summary(summary: dict) -> str:
@@ -319,9 +311,18 @@ def format_summary(summary: dict) -> str:
 
 
 def train_once(
-    config, data, C, workers, log, progress, *, passes=None, start=None, cancelled=lambda: False
+    config: Config,
+    data: Prepared,
+    C: float | None,
+    workers: Workers,
+    directory: RunDirectory,
+    progress: Progress,
+    *,
+    passes: int | None = None,
+    start: TrainResult | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
 ) -> Run:
-    """Train with one C, with progress; ``passes`` are those of a refit."""
+    """Train with one C, with progress, or go on with it; ``passes`` are those of a refit."""
     total = config.trainer.passes if passes is None else passes
     name = config.trainer.name if C is None else f"{config.trainer.name} C={C:g}"
     task = progress.task(name, total)
@@ -329,13 +330,17 @@ def train_once(
     counted = "all_tokens" if config.punctuation else "without_punctuation"
 
     def both(record: dict) -> None:
-        log(record if passes is None else {"refit": True, **record})
+        directory.log(record if passes is None else {"refit": True, **record})
         if "pass" in record:
             scores = [v[counted] for k, v in record.items() if k.startswith("valid_")]
             task.update(record["pass"], f"valid {max(scores):.2f}" if scores else "")
 
+    checkpoint = directory.checkpoint(C, refit=passes is not None)
     try:
-        run = run_trainer(config, data, C, workers, both, passes=passes, start=start, cancelled=cancelled)
+        run, _ = run_trainer(
+            config, data, C, workers, both,
+            passes=passes, start=start, cancelled=cancelled, checkpoint=checkpoint,
+        )  # fmt: skip
     finally:
         task.close()
     if passes is not None:

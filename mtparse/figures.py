@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mtparse.experiment import LOG_NAME, SCORES_NAME
 from mtparse.files import atomic_writer
 from mtparse.plan import Cell, Plan
+from mtparse.run_directory import LOG_NAME, SCORES_NAME
 
 COLORS = {"perceptron": "#777777", "log-linear": "#1f77b4", "max-margin": "#d62728"}
 DASHES = {"nonprojective": "-", "projective": "--"}

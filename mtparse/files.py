@@ -7,14 +7,21 @@ import gzip
 import io
 import os
 import secrets
+import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
+from pathlib import Path
 from typing import IO, BinaryIO
 
-from mtparse.errors import ConfigError
+from mtparse.errors import ConfigError, MtparseError
+
+try:
+    import fcntl
+except ImportError:  # not on Windows; two processes in one directory are not kept apart there
+    fcntl = None  # type: ignore[assignment]
 
 Source = str | os.PathLike | BinaryIO
 
@@ -162,7 +169,7 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
         with open(target, mode, **text) as file:
             yield file
         return
-    temporary = os.path.join(os.path.dirname(target), f".mtparse-{secrets.token_hex(6)}.tmp")
+    temporary = _temporary_beside(target)
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except OSError as error:
@@ -181,3 +188,46 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
         if isinstance(error, OSError) and error.filename in (None, temporary) and error.errno is not None:
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
         raise
+
+
+def clear_temporaries(folder: str | os.PathLike) -> None:
+    """Remove what killed processes left half written in a folder in which no other process works."""
+    for left in Path(folder).glob(".mtparse-*.tmp"):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+
+
+def remove_folder(folder: str | os.PathLike) -> None:
+    """Remove a folder with all it holds: a process that is killed leaves it whole under its name, or not."""
+    doomed = _temporary_beside(folder)
+    os.rename(folder, doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+def _temporary_beside(path: str | os.PathLike) -> str:
+    return os.path.join(os.path.dirname(path), f".mtparse-{secrets.token_hex(6)}.tmp")
+
+
+def lock_directory(path: str | os.PathLike) -> Callable[[], None]:
+    """Keep other processes out of a directory while this one lives, or until the result is called.
+
+    Does nothing where the system or the file system has no locks.
+
+    Raises
+    ------
+    MtparseError
+        If another process works in the directory.
+    """
+    if fcntl is None:
+        return lambda: None
+    held = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(held)
+        raise MtparseError(f"{os.fspath(path)}: another process works in this directory") from None
+    except OSError:
+        pass
+    return lambda: os.close(held)

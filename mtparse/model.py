@@ -1,17 +1,8 @@
-"""The model file: one file, no pickle, checked by a SHA-256 before anything in it is used.
-
-Layout: 8 bytes of magic, the format version (uint32) and the header's length (uint64), both
-little-endian; the header, JSON in UTF-8 with the arrays' names, types, shapes and offsets; the arrays,
-little-endian, each at a multiple of 64 bytes; the SHA-256 of all that.
-"""
+"""The model: what a parser needs, in one file (its layout: :mod:`mtparse.packed`)."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import struct
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +11,7 @@ import numpy as np
 from mtparse.errors import ConfigError, ModelError
 from mtparse.features.program import BIN_BITS, form_counts
 from mtparse.features.templates import Template
-from mtparse.files import atomic_writer
+from mtparse.packed import read_packed, write_packed
 
 MODEL_NAME = "model.mtparse"
 """Name of the model file in a run directory."""
@@ -31,8 +22,6 @@ NEGLIGIBLE = 1e-9
 """Weights below this share of the largest one, far below its rounding to float32, are left out."""
 
 _MAGIC = b"MTPARSE\0"
-_PREFIX = struct.Struct("<8sIQ")
-_ALIGN = 64
 _TYPES = {"keys": "<u8", "masks": "<u2", "weights": "<f8"}
 
 
@@ -72,35 +61,14 @@ def save_model(model: Model, path: str | os.PathLike) -> None:
 
     The same model gives the same bytes.
     """
-    arrays = {"keys": model.keys, "masks": model.masks, "weights": model.weights}
-    described, at = [], 0
-    for name, array in arrays.items():
-        kind = array.dtype.newbyteorder("<").str
-        described.append({"name": name, "type": kind, "shape": list(array.shape), "offset": at})
-        at += -(-array.nbytes // _ALIGN) * _ALIGN
     header = {
         "templates": model.templates,
         "root": model.root,
         "decoder": model.decoder,
         "info": model.info,
-        "arrays": described,
     }
-    text = json.dumps(header, ensure_ascii=False, sort_keys=True).encode()
-    text += b" " * (-(_PREFIX.size + len(text)) % _ALIGN)
-    digest = hashlib.sha256()
-    with atomic_writer(path) as file:
-
-        def put(data) -> None:
-            digest.update(data)
-            file.write(data)
-
-        put(_PREFIX.pack(_MAGIC, FORMAT_VERSION, len(text)))
-        put(text)
-        for array in arrays.values():
-            data = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-            put(memoryview(data).cast("B") if data.size else b"")
-            put(b"\0" * (-data.nbytes % _ALIGN))
-        file.write(digest.digest())
+    arrays = {"keys": model.keys, "masks": model.masks, "weights": model.weights}
+    write_packed(path, _MAGIC, FORMAT_VERSION, header, arrays)
 
 
 def load_model(path: str | os.PathLike) -> Model:
@@ -120,23 +88,11 @@ def load_model(path: str | os.PathLike) -> Model:
             raise ModelError(
                 f"{directory}: no {MODEL_NAME} in this directory; give a finished run's directory"
             )
-    data = _read(path)
-    if len(data) < _PREFIX.size or data[: len(_MAGIC)] != _MAGIC:
-        raise ModelError(f"{path}: not a model file of mtparse")
-    _, version, length = _PREFIX.unpack_from(data)
-    if version != FORMAT_VERSION:
-        raise ModelError(
-            f"{path}: format version {version}, this mtparse reads version {FORMAT_VERSION}; "
-            "train it again or use the mtparse that wrote it"
-        )
-    body = data[:-32]
-    if hashlib.sha256(body).digest() != data[-32:]:
-        raise ModelError(f"{path}: the model file is damaged or cut off (its checksum does not match)")
-    start = _PREFIX.size
+    header, arrays = read_packed(path, _MAGIC, FORMAT_VERSION, "model file")
     try:
-        header = json.loads(bytes(body[start : start + length]))
-        arrays = {d["name"]: _array(body, start + length, d) for d in header["arrays"]}
-        if len(arrays["keys"]) != len(arrays["masks"]) or arrays["keys"].ndim != 1:
+        if {name: array.dtype.str for name, array in arrays.items()} != _TYPES:
+            raise ValueError(f"arrays other than {', '.join(_TYPES)}")
+        if len(arrays["keys"]) != len(arrays["masks"]):
             raise ValueError("keys and masks differ in number")
         if (arrays["keys"] % 2**BIN_BITS).any():
             raise ValueError("keys with low bits set")
@@ -152,28 +108,7 @@ def load_model(path: str | os.PathLike) -> Model:
             **arrays,
         )
     except (KeyError, TypeError, ValueError, ConfigError, RecursionError) as error:
-        # The checksum holds, so this was written so: by another program, not by an accident.
         raise ModelError(f"{path}: the model file's contents make no sense ({error})") from error
-
-
-def _read(path: str) -> memoryview:
-    """All bytes of a file, where arrays on them can be written.
-
-    To numba, arrays that cannot are of other types: kernels compiled in training would not do for parsing.
-    numpy's memory comes in large pages, which makes this twice as fast as ``bytes`` or ``bytearray``.
-    """
-    with open(path, "rb") as file:
-        data = np.empty(os.fstat(file.fileno()).st_size, np.uint8)
-        data = data[: file.readinto(data)]
-        rest = file.read()  # of a pipe, whose size is not known
-    return memoryview(np.concatenate([data, np.frombuffer(rest, np.uint8)]) if rest else data)
-
-
-def _array(body: memoryview, start: int, described: Mapping[str, Any]) -> np.ndarray:
-    kind, (count,), offset = _TYPES[described["name"]], described["shape"], described["offset"]
-    if described["type"] != kind or count < 0 or offset < 0:
-        raise ValueError(f"{described['name']} of type {described['type']}, {count} at {offset}")
-    return np.frombuffer(body, kind, count, start + offset)
 
 
 def _one_of(value: str, *allowed: str) -> str:

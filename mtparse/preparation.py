@@ -49,15 +49,16 @@ def prepare(
         f"{len(index)} features in {len(columns)} columns"
     )
     family = Family(config.trees == "projective", single)
+    places = [f"{s.path}:{s.line}" for s in training.sentences]
     if valid is None:
-        return index, Prepared(rows, columns, family)
+        return index, Prepared(rows, columns, family, places)
     counted = np.array(
         [c for s in valid.sentences for c in (False, *(not is_punctuation(form) for form in s.forms))]
     )
     if not config.punctuation and not counted.any():
         raise ConfigError("punctuation = false: the validation data holds nothing but punctuation")
     held_out = extract_validation(index, columns, valid.rows, valid.heads, workers=workers)
-    return index, Prepared(rows, columns, family, held_out, counted)
+    return index, Prepared(rows, columns, family, places, held_out, counted)
 
 
 def _extract(

@@ -18,16 +18,18 @@ import numpy as np
 
 from mtparse._jit import compiling_said
 from mtparse.config import Config
-from mtparse.experiment import COMPILING_TAKES, RunDirectory, finish, read_parts, refit
+from mtparse.experiment import COMPILING_TAKES, finish, read_parts, refit
 from mtparse.figures import draw_unless_drawn
 from mtparse.paper import COUNTS
 from mtparse.plan import Cell, Plan
 from mtparse.preparation import prepare
 from mtparse.progress import Progress
+from mtparse.run_directory import RunDirectory
 from mtparse.store import Store
 from mtparse.tables import write_tables
 from mtparse.training.cache import require_cache
-from mtparse.training.tuning import Prepared, Run, chains, choose, costs, run_trainer
+from mtparse.training.runs import Run
+from mtparse.training.tuning import Prepared, chains, choose, costs, run_trainer
 from mtparse.workers import Workers, thread_count
 
 _LONGEST_FIRST = ("max-margin", "log-linear", "perceptron")
@@ -88,6 +90,8 @@ def reproduce(
     ------
     MtparseError
         Whatever is wrong with the data or the directory.
+    KeyboardInterrupt
+        With the way to go on.
     """
     progress = progress or Progress(quiet=True)
     threads = thread_count(jobs or next(iter(plan.cells.values())).threads)
@@ -97,8 +101,7 @@ def reproduce(
     try:
         return _finish_all(plan, store, threads, progress, cache)
     except KeyboardInterrupt:
-        progress.say("what is finished is kept; --resume goes on with it")
-        raise
+        raise KeyboardInterrupt("what is finished is kept, --resume goes on with it") from None
     finally:
         store.close()
 
@@ -195,7 +198,7 @@ def _run_group(
                         directory.log(record)
                 u = choices[cell].u
                 if refitted is not None:
-                    u = refit(config, refitted, ran, choices[cell], workers, directory.log, progress)
+                    u = refit(config, refitted, ran, choices[cell], workers, directory, progress)
                 finish(
                     config, directory, parts, ran, choices[cell], index, columns.feature_weights(u),
                     threads, began,
@@ -216,12 +219,9 @@ def _run_all(
         for C in chain:
             found = store.load_part(cell, C)
             if found is None:
-                records: list[dict] = []
                 start = done[-1][0].result if done else None
                 with Workers(1) as workers:
-                    run = run_trainer(
-                        config, data, C, workers, records.append, start=start, cancelled=cancel.is_set
-                    )
+                    run, records = run_trainer(config, data, C, workers, start=start, cancelled=cancel.is_set)
                 if chain[-1] == C:
                     run = replace(run, result=replace(run.result, state={}))
                 store.save_part(cell, run, records)

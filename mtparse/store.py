@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import shutil
 import threading
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np
-
-from mtparse._jit import PACKAGE, sources_digest
+from mtparse.config import comparable
 from mtparse.config_yaml import dump_yaml, read_yaml
 from mtparse.errors import ConfigError, MtparseError
 from mtparse.evaluation import Scores, read_sentence_counts
-from mtparse.experiment import LOG_NAME, PARSED_NAME, SCORES_NAME, SENTENCES_NAME, require_free, versions
-from mtparse.files import atomic_writer
+from mtparse.files import atomic_writer, clear_temporaries, lock_directory
 from mtparse.model import MODEL_NAME
 from mtparse.plan import Cell, Plan
-from mtparse.training.base import TrainResult
-from mtparse.training.tuning import Choice, Run
-
-try:
-    import fcntl
-except ImportError:  # not on Windows; two processes in one directory are not kept apart there
-    fcntl = None  # type: ignore[assignment]
+from mtparse.run_directory import (
+    LOG_NAME,
+    PARSED_NAME,
+    SCORES_NAME,
+    SENTENCES_NAME,
+    require_free,
+    sources,
+    versions,
+)
+from mtparse.training.runs import Run, load_run, save_run
 
 PLAN_NAME, INPUTS_NAME, COST_NAME = "plan.yaml", "inputs.json", "cost.json"
-MAKES_MODELS = ("features", "inference", "training", "conll.py", "experiment.py", "treebank.py", "trees.py")
-"""The sources that decide which model comes of a treebank and a config."""
-
-_NOTHING = np.empty(0)
 
 
 class Store:
@@ -94,21 +88,13 @@ class Store:
         MtparseError
             If another process works in the directory.
         """
-        if fcntl is not None:
-            self._held = os.open(self.path, os.O_RDONLY)
-            try:
-                fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                os.close(self._held)
-                raise MtparseError(f"{self.path}: another process works in this directory") from None
-            for folder in (self.path, os.path.join(self.path, "tables")):
-                for left in Path(folder).glob(".mtparse-*.tmp"):
-                    left.unlink(missing_ok=True)
+        self._release = lock_directory(self.path)
+        for folder in (self.path, os.path.join(self.path, "tables")):
+            clear_temporaries(folder)
 
     def close(self) -> None:
         """Let other processes in."""
-        if fcntl is not None:
-            os.close(self._held)
+        self._release()
 
     def _kept(self, name: str) -> dict:
         """A mapping that the directory keeps; empty where it is missing or unreadable."""
@@ -144,7 +130,7 @@ class Store:
         """Refuse another value of anything that is kept and used already; keep what is new."""
         before = self._kept(name)
         for key, value in now.items():
-            if key in used and key in before and _comparable(before[key]) != _comparable(value):
+            if key in used and key in before and comparable(before[key]) != comparable(value):
                 raise MtparseError(
                     f"{os.path.join(self.path, name)}: {what} {key} is not what the experiment began with "
                     f"({hint}); begin anew with another --out"
@@ -191,37 +177,14 @@ class Store:
         return os.path.join(self.path, "parts", str(cell), "run.part" if C is None else f"C={C!r}.part")
 
     def save_part(self, cell: Cell, run: Run, records: list[dict]) -> None:
-        """Keep what training with one C gave, the state of a warm start with it; it appears whole."""
+        """Keep what training with one C gave."""
         path = self._part(cell, run.C)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        result = asdict(replace(run.result, u=_NOTHING, state={}))
-        best = {name: asdict(replace(choice, u=_NOTHING)) for name, choice in run.best.items()}
-        for kept in (result, *best.values()):
-            del kept["u"]
-        text = json.dumps({"C": run.C, "result": result, "best": best, "log": records})
-        arrays = {f"u_{name}": choice.u for name, choice in run.best.items()}
-        arrays |= {f"state_{name}": array for name, array in run.result.state.items()}
-        packed = io.BytesIO()
-        np.savez(packed, text=np.frombuffer(text.encode(), np.uint8), **arrays)
-        with atomic_writer(path) as file:
-            file.write(hashlib.sha256(packed.getbuffer()).digest())
-            file.write(packed.getbuffer())
+        save_run(path, run, records)
 
     def load_part(self, cell: Cell, C: float | None) -> tuple[Run, list[dict]] | None:
-        """What :meth:`save_part` kept, if it did and it can be read; otherwise the run is done again."""
-        try:
-            data = Path(self._part(cell, C)).read_bytes()
-        except OSError:
-            return None
-        packed = memoryview(data)[32:]
-        if hashlib.sha256(packed).digest() != data[:32]:
-            return None
-        with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
-            kept = json.loads(stored["text"].tobytes())
-            best = {name: Choice(**c, u=stored[f"u_{name}"]) for name, c in kept["best"].items()}
-            state = {k.removeprefix("state_"): stored[k] for k in stored if k.startswith("state_")}
-        result = TrainResult(_NOTHING, **{**kept["result"], "state": state})
-        return Run(kept["C"], result, best), kept["log"]
+        """What :meth:`save_part` kept; None where it did not."""
+        return load_run(self._part(cell, C))
 
     def clear_parts(self, cell: Cell) -> None:
         """The cell's run is finished."""
@@ -231,7 +194,7 @@ class Store:
 def _inputs(plan: Plan) -> dict[str, str]:
     """What results depend on besides the configs: the code, the libraries, the SHA-256 of every file."""
     hashes = {name: _sha256(path) for name, path in _files(plan).items()}
-    return {**versions(), "sources": sources_digest(PACKAGE, MAKES_MODELS), **hashes}
+    return {**versions(), "sources": sources(), **hashes}
 
 
 def _files(plan: Plan) -> dict[str, str]:
@@ -245,12 +208,3 @@ def _files(plan: Plan) -> dict[str, str]:
 
 def _sha256(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-
-
-def _comparable(value):
-    """A run's config without what no result depends on: files are known by their content."""
-    if not isinstance(value, Mapping):
-        return value
-    data = value.get("data")
-    shown = {k: v for k, v in data.items() if k != "root"} if isinstance(data, Mapping) else data
-    return {**{k: v for k, v in value.items() if k != "threads"}, "data": shown}

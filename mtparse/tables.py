@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from mtparse.evaluation import Scores, read_sentence_counts
-from mtparse.experiment import SCORES_NAME, SENTENCES_NAME
 from mtparse.files import atomic_writer
 from mtparse.paper import COUNTS, UAS
 from mtparse.plan import Cell, Plan
+from mtparse.run_directory import SCORES_NAME, SENTENCES_NAME
 from mtparse.significance import compare
 
 

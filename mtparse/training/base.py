@@ -1,11 +1,13 @@
-"""What the trainers share: the record of a pass, the result, the registry."""
+"""What the trainers share: the record of a pass, the result, how a run is interrupted and resumed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from mtparse.errors import NumericsError
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,58 @@ class TrainResult:
 OnPass = Callable[[Pass, np.ndarray], bool]
 """Called after every pass with its record and the summed weights u (not to be kept or changed); True
 stops the run."""
+
+Keep = Callable[[int, Callable[[], dict[str, np.ndarray]]], None]
+"""Called after every pass that is not the last, with its number and a function that gives the arrays from
+which training can go on as if it had never stopped (not to be changed; valid during the call)."""
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """Where an interrupted run goes on: the passes done, and the arrays that were kept after them."""
+
+    passes: int
+    arrays: Mapping[str, np.ndarray]
+
+
+def keep_nothing(number: int, arrays: Callable[[], dict[str, np.ndarray]]) -> None:
+    """A `Keep` for runs that need not survive an interruption."""
+
+
+def passes_left(
+    passes: int, done: int, sentences: int, shuffle: bool, seed: int
+) -> Iterator[tuple[int, np.ndarray]]:
+    """The numbers of the passes after the first ``done``, each with its order of the sentences.
+
+    The order is the file's, or, with ``shuffle``, a new one in each pass.
+    """
+    order = np.arange(sentences)
+    random = np.random.default_rng(seed)
+    for number in range(1, passes + 1):
+        if shuffle:
+            order = random.permutation(sentences)
+        if number > done:
+            yield number, order
+
+
+def require_good(bad: int, number: int) -> None:
+    """Stop a run in which numbers went wrong.
+
+    Parameters
+    ----------
+    bad
+        A sentence's place in the training set, from 0; -1 where nothing is wrong.
+    number
+        The pass.
+
+    Raises
+    ------
+    NumericsError
+        If there is such a sentence.
+    """
+    if bad >= 0:
+        raise NumericsError(bad, number)
+
 
 STOPPED = "stopped: no better validation score within trainer.patience passes"
 

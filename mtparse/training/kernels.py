@@ -128,13 +128,20 @@ def log_linear_block(rows, begin, end, projective, single, u, gradient):
 
 @kernel
 def max_margin_block(rows, begin, end, projective, single, u):
-    """Σ max_y (E(y) - margin(y)) over sentences begin..end-1, E(y) the number of wrong heads."""
+    """Σ max_y (E(y) - margin(y)) over sentences begin..end-1, E(y) the number of wrong heads.
+
+    Returns
+    -------
+    The sum, and the first sentence with a score that is not finite or a negative maximum (else -1).
+    """
     loss = 0.0
     for s in range(begin, end):
         n = rows.lengths[s]
         scores = np.empty((n + 1, n + 1))
         heads = np.empty(n + 1, np.int64)
         sentence_scores(rows, s, u, scores)
+        if not np.isfinite(np.sum(scores)):
+            return loss, s
         right = 0.0
         for m in range(1, n + 1):
             g = rows.gold[rows.first_word[s] + m]
@@ -142,8 +149,12 @@ def max_margin_block(rows, begin, end, projective, single, u):
             for h in range(n + 1):
                 if h != g:
                     scores[h, m] += 1.0
-        loss += max(best_tree_kernel(scores, projective, single, heads) - right, 0.0)
-    return loss
+        here = best_tree_kernel(scores, projective, single, heads) - right
+        # Rounding may leave less than 0 where the gold tree is best; much less: it is of another family.
+        if here < -1e-6 * (1.0 + abs(right)):
+            return loss, s
+        loss += max(here, 0.0)
+    return loss, -1
 
 
 @kernel
@@ -213,7 +224,8 @@ def perceptron_pass(rows, order, projective, single, multiplicity, u, total, ste
 
     Returns
     -------
-    The new step and the number of wrong heads.
+    The new step, the number of wrong heads, and the sentence whose scores are not finite, at which the pass
+    ended, or -1.
     """
     wrong = 0
     for position in range(order.shape[0]):
@@ -222,6 +234,8 @@ def perceptron_pass(rows, order, projective, single, multiplicity, u, total, ste
         scores = np.empty((n + 1, n + 1))
         heads = np.empty(n + 1, np.int64)
         sentence_scores(rows, s, u, scores)
+        if not np.isfinite(np.sum(scores)):
+            return step, wrong, s
         best_tree_kernel(scores, projective, single, heads)
         for m in range(1, n + 1):
             g = rows.gold[rows.first_word[s] + m]
@@ -231,4 +245,4 @@ def perceptron_pass(rows, order, projective, single, multiplicity, u, total, ste
             _update(rows, s, g, m, 1.0, multiplicity, step, u, total)
             _update(rows, s, heads[m], m, -1.0, multiplicity, step, u, total)
         step += 1
-    return step, wrong
+    return step, wrong, -1

@@ -7,8 +7,18 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.optimize import minimize
 
-from mtparse.training.base import STOPPED, OnPass, Pass, TrainResult, out_of_passes
+from mtparse.training.base import (
+    STOPPED,
+    Keep,
+    OnPass,
+    Pass,
+    Resumed,
+    TrainResult,
+    keep_nothing,
+    out_of_passes,
+)
 from mtparse.training.data import ArcRows, Columns
+from mtparse.training.journal import Journal
 from mtparse.training.objectives import Family, log_linear_loss
 from mtparse.workers import Workers
 
@@ -21,26 +31,44 @@ HISTORY = 10
 class _Objective:
     """C * loss + 0.5 ||w||² as a function of v = u / sqrt(K), in which the penalty is 0.5 ||v||²."""
 
-    def __init__(self, rows: ArcRows, columns: Columns, family: Family, C: float, workers: Workers) -> None:
+    def __init__(
+        self,
+        rows: ArcRows,
+        columns: Columns,
+        family: Family,
+        C: float,
+        workers: Workers,
+        journal: Journal | None,
+    ) -> None:
         self._rows, self._family, self._C, self._workers = rows, family, C, workers
+        self._journal = journal
         self.root = np.sqrt(columns.multiplicity)
+        self.number = 1
+        """The pass, for errors."""
         self._last: tuple[np.ndarray, float, np.ndarray] | None = None
 
     def __call__(self, v: np.ndarray) -> tuple[float, np.ndarray]:
-        loss, gradient = log_linear_loss(self._rows, self._family, v * self.root, self._workers)
+        if self._last is None or not np.array_equal(self._last[0], v):
+            found = self._journal.recall(v) if self._journal else None
+            if found is None:
+                found = self._evaluate(v)
+                if self._journal:
+                    self._journal.append(v, *found)
+            self._last = (v.copy(), *found)
+        return self._last[1:]
+
+    def _evaluate(self, v: np.ndarray) -> tuple[float, np.ndarray]:
+        loss, gradient = log_linear_loss(self._rows, self._family, v * self.root, self._workers, self.number)
         gradient *= self.root
         gradient *= self._C
         gradient += v
-        value = self._C * loss + 0.5 * float(v @ v)
-        self._last = (v.copy(), value, gradient)
-        return value, gradient
+        return self._C * loss + 0.5 * float(v @ v), gradient
 
     def at(self, v: np.ndarray) -> tuple[float, np.ndarray]:
-        """Value and gradient at a point just evaluated, without evaluating it again."""
-        if self._last is None or not np.array_equal(self._last[0], v):
-            self(v)
-        assert self._last is not None
-        return self._last[1], self._last[2]
+        """Value and gradient, at a point just evaluated for nothing; leaves no trace in the journal."""
+        if self._last is not None and np.array_equal(self._last[0], v):
+            return self._last[1:]
+        return self._evaluate(v)
 
 
 def relative_norm(v: np.ndarray, gradient: np.ndarray) -> float:
@@ -64,6 +92,9 @@ def train_log_linear(
     optimizer: str = "lbfgs",
     tolerance: float = 1e-4,
     start: Mapping[str, np.ndarray] | None = None,
+    resumed: Resumed | None = None,
+    keep: Keep = keep_nothing,
+    journal: Journal | None = None,
 ) -> TrainResult:
     """Minimise -C Σ log P(y_i|x_i) + 0.5 ||w||² by scipy's L-BFGS or nonlinear CG.
 
@@ -72,9 +103,20 @@ def train_log_linear(
     A pass is a step of the optimiser. One rule stops it early: a gradient norm of at most ``tolerance``
     times ||w||; the optimiser's own tolerances are 0.
 
+    What scipy's optimisers remember cannot be kept. A run that is ``resumed`` begins anew and takes from the
+    ``journal`` what was evaluated before: the same steps, without their cost.
+
     Cost: per evaluation (1 to 2 a step) the sparse product and its transpose, and the marginals.
+
+    Raises
+    ------
+    NumericsError
+        If a number is not finite or a loss negative, with the sentence and the pass.
+    MtparseError
+        If the journal is of other steps.
     """
-    objective = _Objective(rows, columns, family, C, workers)
+    objective = _Objective(rows, columns, family, C, workers, journal)
+    known = resumed.passes if resumed else 0
     v = start["u"] / objective.root if start else np.zeros(len(columns))
     done = 0
     outcome: TrainResult | None = None
@@ -83,7 +125,7 @@ def train_log_linear(
         u = v * objective.root
         return TrainResult(u, done, converged, reason, {"u": u})
 
-    value, gradient = objective.at(v)
+    value, gradient = objective(v)
     norm = float(np.linalg.norm(gradient))
     if norm <= ROUNDING * C * rows.arcs:
         on_pass(Pass(0, objective=value, gradient_norm=norm), v * objective.root)
@@ -95,6 +137,9 @@ def train_log_linear(
         nonlocal v, done, outcome
         v = intermediate_result.x.copy()
         done += 1
+        objective.number = done + 1
+        if done <= known:
+            return
         value, gradient = objective.at(v)
         norm = relative_norm(v, gradient)
         stop = on_pass(Pass(done, objective=value, gradient_norm=norm), v * objective.root)
@@ -106,6 +151,7 @@ def train_log_linear(
             outcome = result(False, out_of_passes(passes))
         if outcome is not None:
             raise StopIteration
+        keep(done, dict)
 
     settings = {
         "lbfgs": ("L-BFGS-B", {"ftol": 0.0, "gtol": 0.0, "maxcor": HISTORY, "maxfun": 20 * passes + 100}),

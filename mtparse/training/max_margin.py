@@ -17,7 +17,18 @@ import numpy as np
 from mtparse._jit import kernel
 from mtparse.features.keys import arc_number
 from mtparse.inference.kernels import marginals_kernel
-from mtparse.training.base import STOPPED, OnPass, Pass, TrainResult, out_of_passes
+from mtparse.training.base import (
+    STOPPED,
+    Keep,
+    OnPass,
+    Pass,
+    Resumed,
+    TrainResult,
+    keep_nothing,
+    out_of_passes,
+    passes_left,
+    require_good,
+)
 from mtparse.training.data import ArcRows, Columns
 from mtparse.training.kernels import by_words, first_word_row, sentence_scores
 from mtparse.training.objectives import Family, max_margin_loss, squared_norm
@@ -94,6 +105,7 @@ def sweep(
 
     ``theta`` and ``mu`` are float64 (arcs,), ``eta`` (S,) the step sizes; all are updated, as is ``u``.
     With ``adaptive`` a sentence's step is halved until the dual does not fall, and then grows by 5 %.
+    Returns the sentence at which a number was not finite, with which the pass ended, or -1.
     """
     for position in range(order.shape[0]):
         s = order[position]
@@ -104,6 +116,8 @@ def sweep(
         old = np.zeros((n + 1, n + 1))
         new = np.empty((n + 1, n + 1))
         sentence_scores(rows, s, u, scores)
+        if not np.isfinite(np.sum(scores)):
+            return s
         for m in range(1, n + 1):
             g = rows.gold[rows.first_word[s] + m]
             for h in range(n + 1):
@@ -128,6 +142,8 @@ def sweep(
                     candidate[h, m] -= largest
             marginals_kernel(candidate, projective, single, new)
             grown = _move(rows, s, old, new, C, multiplicity, u)
+            if not np.isfinite(grown):
+                return s
             if not adaptive:
                 accepted = True
                 break
@@ -154,6 +170,7 @@ def sweep(
                     arc = first + arc_number(h, m, n)
                     theta[arc] = candidate[h, m]
                     mu[arc] = new[h, m]
+    return -1
 
 
 @kernel
@@ -185,6 +202,8 @@ def train_max_margin(
     shuffle: bool = False,
     seed: int = 1,
     start: Mapping[str, np.ndarray] | None = None,
+    resumed: Resumed | None = None,
+    keep: Keep = keep_nothing,
 ) -> TrainResult:
     """Minimise C Σ max_y (E(y) - margin(y)) + 0.5 ||w||² through its dual.
 
@@ -202,6 +221,11 @@ def train_max_margin(
         The state of a result with another C: its θ and μ (a point of the dual whatever C is), and w and the
         steps, scaled to this C.
 
+    Raises
+    ------
+    NumericsError
+        If a number is not finite or a loss negative, with the sentence and the pass.
+
     Notes
     -----
     Cost: per pass one sparse product, one set of marginals a sentence (more where steps are halved), the
@@ -209,29 +233,30 @@ def train_max_margin(
     The sweep is sequential (one thread); the primal uses all workers.
     """
     flags = (family.projective, family.single)
-    if start:
-        theta, mu = start["theta"].copy(), start["mu"].copy()
-        u, eta = start["u_over_C"] * C, start["eta_times_C"] / C
+    done = number = resumed.passes if resumed else 0
+    if resumed:
+        theta, mu, u, eta = (resumed.arrays[name] for name in ("theta", "mu", "u", "eta"))
+        last = float(resumed.arrays["dual"][0])
     else:
-        theta, mu = np.zeros(rows.arcs), np.zeros(rows.arcs)
-        u, eta = np.zeros(len(columns)), np.full(rows.sentences, 1.0 / C)
-        initialize(rows, *flags, beta, C, columns.multiplicity, u, theta, mu)
-    order = np.arange(rows.sentences)
-    random = np.random.default_rng(seed)
-    number = 0
-    last = C * expected_errors(rows, mu) - 0.5 * squared_norm(columns, u)
+        if start:
+            theta, mu = start["theta"].copy(), start["mu"].copy()
+            u, eta = start["u_over_C"] * C, start["eta_times_C"] / C
+        else:
+            theta, mu = np.zeros(rows.arcs), np.zeros(rows.arcs)
+            u, eta = np.zeros(len(columns)), np.full(rows.sentences, 1.0 / C)
+            initialize(rows, *flags, beta, C, columns.multiplicity, u, theta, mu)
+        last = C * expected_errors(rows, mu) - 0.5 * squared_norm(columns, u)
 
     def result(converged: bool, reason: str) -> TrainResult:
         state = {"theta": theta, "mu": mu, "u_over_C": u / C, "eta_times_C": eta * C}
         return TrainResult(u, number, converged, reason, state)
 
-    for number in range(1, passes + 1):
-        if shuffle:
-            order = random.permutation(rows.sentences)
-        sweep(rows, order, *flags, C, step == "adaptive", columns.multiplicity, eta, u, theta, mu)
+    for number, order in passes_left(passes, done, rows.sentences, shuffle, seed):
+        bad = sweep(rows, order, *flags, C, step == "adaptive", columns.multiplicity, eta, u, theta, mu)
+        require_good(bad, number)
         penalty = 0.5 * squared_norm(columns, u)
         dual = C * expected_errors(rows, mu) - penalty
-        primal = C * max_margin_loss(rows, family, u, workers) + penalty
+        primal = C * max_margin_loss(rows, family, u, workers, number) + penalty
         gap = (primal - dual) / primal if primal > 0.0 else 0.0
         record = Pass(number, objective=primal, dual=dual, gap=gap, step=float(np.median(eta)))
         stop = on_pass(record, u)
@@ -242,4 +267,7 @@ def train_max_margin(
         if step == "paper" and dual < last:
             eta *= 0.5
         last = dual
+        if number < passes:
+            kept = {"theta": theta, "mu": mu, "u": u, "eta": eta, "dual": np.array([dual])}
+            keep(number, lambda kept=kept: kept)
     return result(False, out_of_passes(passes))

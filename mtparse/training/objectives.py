@@ -6,12 +6,13 @@ columns (see :mod:`mtparse.training.data`) ``||w||² = Σ u²/K``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from mtparse.errors import MtparseError
 from mtparse.evaluation import percent
+from mtparse.training.base import require_good
 from mtparse.training.data import BLOCKS, ArcRows, Columns
 from mtparse.training.kernels import add_parts, decode_block, log_linear_block, max_margin_block
 from mtparse.workers import Workers
@@ -31,14 +32,14 @@ def squared_norm(columns: Columns, u: np.ndarray) -> float:
 
 
 def log_linear_loss(
-    rows: ArcRows, family: Family, u: np.ndarray, workers: Workers
+    rows: ArcRows, family: Family, u: np.ndarray, workers: Workers, number: int = 0
 ) -> tuple[float, np.ndarray]:
     """-Σ log P(y_i|x_i) and its gradient with respect to u (columns,).
 
     Raises
     ------
-    MtparseError
-        A sentence whose loss is not finite or negative, by its place in the training set.
+    NumericsError
+        A sentence whose loss is not finite or negative; ``number`` is the pass that it names.
     """
     blocks = rows.blocks()
     parts = np.zeros((len(blocks), len(u)))
@@ -46,27 +47,34 @@ def log_linear_loss(
     def one(b: int) -> tuple[float, int]:
         return log_linear_block(rows, *blocks[b], family.projective, family.single, u, parts[b])
 
-    loss = 0.0
-    for part, bad in workers.map(one, range(len(blocks)), ahead=BLOCKS):
-        if bad >= 0:
-            raise MtparseError(
-                f"training sentence {bad + 1}: its loss is not finite, or its tree is none of the family"
-            )
-        loss += part
+    loss = _sum(workers.map(one, range(len(blocks)), ahead=BLOCKS), number)
     gradient = np.empty(len(u))
     add_parts(parts, gradient)
     return loss, gradient
 
 
-def max_margin_loss(rows: ArcRows, family: Family, u: np.ndarray, workers: Workers) -> float:
-    """Σ_i max_y (E(y) - margin(y)), E the number of wrong heads: the paper's section 4.2."""
-    return sum(
-        workers.map(
-            lambda block: max_margin_block(rows, *block, family.projective, family.single, u),
-            rows.blocks(),
-            ahead=BLOCKS,
-        )
-    )
+def max_margin_loss(rows: ArcRows, family: Family, u: np.ndarray, workers: Workers, number: int = 0) -> float:
+    """Σ_i max_y (E(y) - margin(y)), E the number of wrong heads: the paper's section 4.2.
+
+    Raises
+    ------
+    NumericsError
+        As :func:`log_linear_loss`.
+    """
+
+    def one(block: tuple[int, int]) -> tuple[float, int]:
+        return max_margin_block(rows, *block, family.projective, family.single, u)
+
+    return _sum(workers.map(one, rows.blocks(), ahead=BLOCKS), number)
+
+
+def _sum(parts: Iterable[tuple[float, int]], number: int) -> float:
+    """The sum of the blocks' losses; each comes with its first bad sentence or -1."""
+    loss = 0.0
+    for part, bad in parts:
+        require_good(bad, number)
+        loss += part
+    return loss
 
 
 @dataclass(frozen=True)

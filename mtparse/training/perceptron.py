@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtparse.training.base import STOPPED, OnPass, Pass, TrainResult, out_of_passes
+from mtparse.training.base import (
+    STOPPED,
+    Keep,
+    OnPass,
+    Pass,
+    Resumed,
+    TrainResult,
+    keep_nothing,
+    out_of_passes,
+    passes_left,
+    require_good,
+)
 from mtparse.training.data import ArcRows, Columns
 from mtparse.training.kernels import perceptron_pass
 from mtparse.training.objectives import Family
@@ -21,6 +32,8 @@ def train_perceptron(
     workers: Workers,
     shuffle: bool = False,
     seed: int = 1,
+    resumed: Resumed | None = None,
+    keep: Keep = keep_nothing,
 ) -> TrainResult:
     """Train for at most ``passes`` passes.
 
@@ -29,22 +42,28 @@ def train_perceptron(
     exact. The sentences come in the order of the file, or, with ``shuffle``, in a new order each pass.
 
     Cost: per pass one sparse product and one best tree a sentence. Sequential: one thread.
+
+    Raises
+    ------
+    NumericsError
+        If a score is not finite, with the sentence and the pass.
     """
-    u = np.zeros(len(columns))
-    total = np.zeros(len(columns))
-    order = np.arange(rows.sentences)
-    random = np.random.default_rng(seed)
-    step = 0
+    if resumed is None:
+        done, u, total = 0, np.zeros(len(columns)), np.zeros(len(columns))
+    else:
+        done, u, total = resumed.passes, resumed.arrays["u"], resumed.arrays["total"]
+    step = done * rows.sentences
     mean = u
-    for number in range(1, passes + 1):
-        if shuffle:
-            order = random.permutation(rows.sentences)
-        step, wrong = perceptron_pass(
+    for number, order in passes_left(passes, done, rows.sentences, shuffle, seed):
+        step, wrong, bad = perceptron_pass(
             rows, order, family.projective, family.single, columns.multiplicity, u, total, step
         )
+        require_good(bad, number)
         mean = u - total / step
         if on_pass(Pass(number, wrong=wrong), mean):
             return TrainResult(mean, number, False, STOPPED)
         if wrong == 0:
             return TrainResult(mean, number, True, "converged: a pass without a mistake")
+        if number < passes:
+            keep(number, lambda: {"u": u, "total": total})
     return TrainResult(mean, passes, False, out_of_passes(passes))

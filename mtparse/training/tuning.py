@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from mtparse.config import Config
-from mtparse.errors import MtparseError
+from mtparse.errors import MtparseError, NumericsError
 from mtparse.training.base import Pass, TrainResult
 from mtparse.training.data import ArcRows, Columns
 from mtparse.training.log_linear import train_log_linear
 from mtparse.training.max_margin import train_max_margin
 from mtparse.training.objectives import Family, attachment, squared_norm
 from mtparse.training.perceptron import train_perceptron
+from mtparse.training.runs import Checkpoint, Choice, Run, Unfinished
 from mtparse.workers import Workers
 
 TRAINERS = {
@@ -30,39 +32,16 @@ TRAINERS = {
 class Prepared:
     """A training set, and the validation set in terms of its columns.
 
-    ``counted`` is bool, laid out like ``valid.gold``: the words that are no punctuation.
+    ``places`` says where each training sentence stands; ``counted`` is bool, laid out like ``valid.gold``:
+    the words that are no punctuation.
     """
 
     rows: ArcRows
     columns: Columns
     family: Family
+    places: list[str]
     valid: ArcRows | None = None
     counted: np.ndarray | None = None
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A point of training and how it did: the candidates among which validation chooses.
-
-    ``right`` are the right heads of the words that the choice counts, ``scores`` the validation UAS of
-    all words and of those that are no punctuation.
-    """
-
-    C: float | None
-    passes: int
-    decoder: str
-    right: int
-    scores: dict[str, float | None]
-    u: np.ndarray = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Run:
-    """What training with one C gave: the best point of each decoder and how it ended."""
-
-    C: float | None
-    result: TrainResult
-    best: dict[str, Choice]
 
 
 Log = Callable[[dict], None]
@@ -90,42 +69,58 @@ def run_trainer(
     data: Prepared,
     C: float | None,
     workers: Workers,
-    log: Log,
+    log: Log = lambda record: None,
     *,
     passes: int | None = None,
     start: TrainResult | None = None,
     cancelled: Callable[[], bool] = lambda: False,
-) -> Run:
-    """Train once.
+    checkpoint: Checkpoint | None = None,
+) -> tuple[Run, list[dict]]:
+    """Train once, or go on with it, or find it done.
 
     Parameters
     ----------
     C
         None for the perceptron.
     log
-        Called with a record of every pass.
+        Called with a record of every pass, those of before an interruption too.
     passes
         Instead of the config's.
     start
         What a warm start goes on from: the result with the C before.
     cancelled
         Asked after every pass; True ends the run with KeyboardInterrupt.
+    checkpoint
+        Where an interrupted training is kept.
+
+    Returns
+    -------
+    The run and its records.
+
+    Raises
+    ------
+    NumericsError
+        If a number is not finite or a loss below 0, with the sentence and the pass.
     """
     settings = config.trainer
-    train, names = TRAINERS[settings.name]
-    options = {name: getattr(settings, name) for name in names}
-    if passes is not None:
-        options["passes"] = passes
-    if settings.name != "log-linear":
-        options["seed"] = config.seed
-    if C is not None:
-        options |= {"C": C, "start": start.state if start else None}
-    began = time.monotonic()
-    best: dict[str, Choice] = {}
-    latest_best = 0
+    so_far = Unfinished()
+    if checkpoint is not None:
+        if (ended := checkpoint.finished()) is not None:
+            for record in ended[1]:
+                log(record)
+            return ended
+        so_far = checkpoint.unfinished()
+        for record in so_far.records:
+            log(record)
+    spent = so_far.records[-1]["seconds"] if so_far.records else 0.0
+    began = time.monotonic() - spent
+    best = so_far.best
+
+    def note(record: dict) -> None:
+        so_far.records.append(record)
+        log(record)
 
     def on_pass(record: Pass, u: np.ndarray) -> bool:
-        nonlocal latest_best
         if cancelled():
             raise KeyboardInterrupt
         norm = float(np.sqrt(squared_norm(data.columns, u)))
@@ -145,16 +140,40 @@ def run_trainer(
                 line[f"valid_{decoder}"] = shown
                 if decoder not in best or right > best[decoder].right:
                     best[decoder] = Choice(C, record.number, decoder, right, shown, u.copy())
-                    latest_best = record.number
+                    so_far.latest_best = record.number
         line["seconds"] = round(time.monotonic() - began, 3)
-        log(line)
-        return data.valid is not None and 0 < settings.patience <= record.number - latest_best
+        note(line)
+        return data.valid is not None and 0 < settings.patience <= record.number - so_far.latest_best
 
-    result = train(data.rows, data.columns, data.family, on_pass=on_pass, workers=workers, **options)
-    log({"C": C, "passes": result.passes, "converged": result.converged, "reason": result.reason})
+    def keep(number: int, arrays: Callable[[], dict[str, np.ndarray]]) -> None:
+        if checkpoint is not None:
+            checkpoint.keep(number, so_far, arrays)
+
+    train, names = TRAINERS[settings.name]
+    options: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    options |= {"on_pass": on_pass, "workers": workers, "resumed": so_far.resumed, "keep": keep}
+    if passes is not None:
+        options["passes"] = passes
+    if settings.name != "log-linear":
+        options["seed"] = config.seed
+    elif checkpoint is not None:
+        options["journal"] = checkpoint.journal(len(data.columns))
+    if C is not None:
+        options |= {"C": C, "start": start.state if start else None}
+    try:
+        result = train(data.rows, data.columns, data.family, **options)
+    except NumericsError as error:
+        raise MtparseError(f"{data.places[error.sentence]}: {error} (C = {C})") from error
+    finally:
+        if "journal" in options:
+            options["journal"].close()
+    note({"C": C, "passes": result.passes, "converged": result.converged, "reason": result.reason})
     if not settings.warm_start:
         result = replace(result, state={})  # as large as the training arcs
-    return Run(C, result, best)
+    run = Run(C, result, best)
+    if checkpoint is not None:
+        checkpoint.finish(run, so_far.records)
+    return run, so_far.records
 
 
 def choose(config: Config, runs: list[Run]) -> Choice:

@@ -1,0 +1,255 @@
+"""Interrupted training goes on to the very model of an uninterrupted run, and refuses what it cannot do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+from test_experiment import SETTINGS, log_of, train_small
+
+from mtparse.config import load_config
+from mtparse.errors import MtparseError
+from mtparse.experiment import train
+from mtparse.training import runs, tuning
+from mtparse.training.base import TrainResult
+from mtparse.training.journal import Journal
+from mtparse.training.runs import Checkpoint, Choice, Run, Unfinished
+
+nojit = pytest.mark.nojit
+
+FILES = ["config.yaml", "log.jsonl", "model.mtparse", "parsed.conll", "scores.json", "sentences.csv"]
+
+
+class Stop(BaseException):
+    """What no handler of the program expects: as if the process were killed."""
+
+
+def killed_after(monkeypatch, count: int) -> None:
+    """From the ``count``-th pass of a process on, die: before or, every other time, after the checkpoint."""
+    done = 0
+    keep = Checkpoint.keep
+
+    def dying(self, *args):
+        nonlocal done
+        done += 1
+        if done == count and count % 2:
+            raise Stop
+        keep(self, *args)
+        if done == count:
+            raise Stop
+
+    monkeypatch.setattr(Checkpoint, "keep", dying)
+
+
+def resume(small, out, *overrides):
+    return train(load_config(small / "run.yaml", overrides), os.fspath(out), jobs=1, resume=True)
+
+
+CASES = {
+    "perceptron": [*SETTINGS["perceptron"], "trainer.shuffle=true"],
+    "log-linear": ["trainer.C=[0.02, 0.1]"],
+    "cg": SETTINGS["cg"],
+    "max-margin": [*SETTINGS["max-margin"], "trainer.shuffle=true"],
+    "paper": SETTINGS["paper"],
+    "warm": ["trainer.name=max-margin", "trainer.C=[0.02, 0.05]", "trainer.warm_start=true"],
+}
+
+
+@pytest.mark.parametrize("every", ["1", "2", "auto"])
+@pytest.mark.parametrize("name", CASES)
+def test_interrupted_again_and_again_it_ends_in_the_same_model(name, every, small, tmp_path, monkeypatch):
+    overrides = [*CASES[name], "trainer.passes=5", "refit=true", f"checkpoint={every}"]
+    whole = train_small(small, tmp_path / "whole", *overrides)
+    out = tmp_path / "cut"
+    cuts = 0
+    for count in (1, 2, 3, 2, 4, 3, 2, 4, 99):
+        with monkeypatch.context() as patch:
+            killed_after(patch, count)
+            try:
+                summary = resume(small, out, *overrides) if cuts else train_small(small, out, *overrides)
+            except Stop:
+                cuts += 1
+                assert not (out / "model.mtparse").exists()
+                continue
+        break
+    assert cuts >= 3
+    for file in ("model.mtparse", "parsed.conll", "sentences.csv"):
+        assert (out / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+    assert sorted(os.listdir(out)) == FILES
+    assert summary.pop("resumed")
+    del summary["seconds"], whole["seconds"]
+    assert summary == whole
+    timeless = [
+        [{k: v for k, v in r.items() if k != "seconds"} for r in log_of(tmp_path / d)]
+        for d in ("cut", "whole")
+    ]
+    assert timeless[0] == timeless[1]
+
+
+def test_training_goes_on_where_it_was_and_does_nothing_twice(small, tmp_path, monkeypatch):
+    overrides = [*SETTINGS["max-margin"], "trainer.passes=6", "checkpoint=1"]
+    with monkeypatch.context() as patch:
+        killed_after(patch, 4)
+        with pytest.raises(Stop):
+            train_small(small, tmp_path / "r", *overrides)
+    validated = []
+    attachment = tuning.attachment
+    monkeypatch.setattr(tuning, "attachment", lambda *a: validated.append(1) or attachment(*a))
+    resume(small, tmp_path / "r", *overrides)
+    assert len(validated) == 2
+
+
+def test_an_optimiser_repeats_no_evaluation(small, tmp_path, monkeypatch):
+    from mtparse.training import log_linear
+
+    overrides = ["trainer.passes=6", "checkpoint=1"]
+    evaluated = []
+    loss = log_linear.log_linear_loss
+    monkeypatch.setattr(log_linear, "log_linear_loss", lambda *a: evaluated.append(1) or loss(*a))
+    train_small(small, tmp_path / "whole", *overrides)
+    expected = len(evaluated)
+    with monkeypatch.context() as patch:
+        killed_after(patch, 4)
+        with pytest.raises(Stop):
+            train_small(small, tmp_path / "r", *overrides)
+    resume(small, tmp_path / "r", *overrides)
+    assert len(evaluated) == 2 * expected
+
+
+def test_a_finished_run_is_left_alone(small, tmp_path, monkeypatch):
+    whole = train_small(small, tmp_path / "r")
+    before = {f: (tmp_path / "r" / f).stat().st_mtime_ns for f in FILES}
+    monkeypatch.setattr(tuning, "TRAINERS", {})
+    assert resume(small, tmp_path / "r") == whole
+    assert {f: (tmp_path / "r" / f).stat().st_mtime_ns for f in FILES} == before
+
+
+@pytest.fixture
+def cut(small, tmp_path, monkeypatch):
+    """A run that ended after two passes, and its treebank, which may be changed."""
+    folder = tmp_path / "small"
+    shutil.copytree(small, folder)
+    with monkeypatch.context() as patch:
+        killed_after(patch, 2)
+        with pytest.raises(Stop):
+            train_small(folder, folder / "r", "checkpoint=1")
+    return folder
+
+
+def test_other_settings_are_refused(cut):
+    with pytest.raises(MtparseError, match=r"config.yaml: trainer.passes is not what the run began with"):
+        resume(cut, cut / "r", "trainer.passes=9")
+    resume(cut, cut / "r", "threads=1", "checkpoint=3")
+
+
+@pytest.mark.parametrize("part", ["train", "valid"])
+def test_another_treebank_is_refused(part, cut):
+    with open(cut / f"{part}.conll", "a", encoding="utf-8") as file:
+        file.write("1\ta\t_\tX\tX\t_\t0\tROOT\t_\t_\n\n")
+    with pytest.raises(MtparseError, match=f"inputs.json: {part}: the file has changed since the run began"):
+        resume(cut, cut / "r")
+
+
+def test_another_version_is_refused(cut, monkeypatch):
+    path = cut / "r" / "checkpoint" / "inputs.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "scipy": "0.1"}))
+    with pytest.raises(MtparseError, match=r"inputs.json: scipy: this has changed"):
+        resume(cut, cut / "r")
+
+
+def test_an_interrupted_run_is_not_begun_anew(cut):
+    with pytest.raises(MtparseError, match=r"holds a run that was interrupted; go on with --resume .*r,"):
+        train_small(cut, cut / "r")
+
+
+def test_two_processes_do_not_share_a_run(cut):
+    from mtparse.files import lock_directory
+
+    release = lock_directory(cut / "r")
+    with pytest.raises(MtparseError, match="another process works in this directory"):
+        resume(cut, cut / "r")
+    release()
+    resume(cut, cut / "r")
+
+
+def test_what_is_no_run_cannot_be_resumed(small, tmp_path):
+    with pytest.raises(MtparseError, match=r"no run to resume, config.yaml is missing"):
+        resume(small, tmp_path)
+
+
+def test_a_run_without_checkpoints_cannot_be_resumed(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(tuning, "attachment", lambda *a: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        train_small(small, tmp_path / "r", "checkpoint=0")
+    assert sorted(os.listdir(tmp_path / "r")) == ["config.yaml", "log.jsonl"]
+    with pytest.raises(MtparseError, match=r"kept no checkpoints \(checkpoint: 0\)"):
+        resume(small, tmp_path / "r", "checkpoint=0")
+
+
+@pytest.mark.parametrize("ending", ["state", "journal"])
+def test_a_damaged_checkpoint_costs_time_only(ending, cut, monkeypatch):
+    (path,) = (cut / "r" / "checkpoint").glob(f"*.{ending}")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    resume(cut, cut / "r")
+    train_small(cut, cut / "whole")
+    assert (cut / "r" / "model.mtparse").read_bytes() == (cut / "whole" / "model.mtparse").read_bytes()
+
+
+def test_leftovers_of_a_killed_process_are_cleared(cut):
+    (cut / "r" / ".mtparse-0.tmp").write_text("")
+    (cut / "r" / "checkpoint" / ".mtparse-1.tmp").write_text("")
+    (cut / "r" / ".mtparse-2.tmp").mkdir()
+    resume(cut, cut / "r")
+    assert sorted(os.listdir(cut / "r")) == FILES
+
+
+def test_a_journal_answers_what_it_was_told_and_refuses_other_steps(tmp_path):
+    points = [np.arange(3.0), np.ones(3)]
+    journal = Journal(str(tmp_path / "j"), 3)
+    for i, point in enumerate(points):
+        assert journal.recall(point) is None
+        journal.append(point, i + 0.5, -point)
+    journal.close()
+    with open(tmp_path / "j", "ab") as file:
+        file.write(b"half a record")
+    journal = Journal(str(tmp_path / "j"), 3)
+    for i, point in enumerate(points):
+        value, gradient = journal.recall(point)
+        assert value == i + 0.5
+        np.testing.assert_array_equal(gradient, -point)
+    assert journal.recall(points[0]) is None
+    journal.close()
+    journal = Journal(str(tmp_path / "j"), 3)
+    with pytest.raises(MtparseError, match="takes other steps"):
+        journal.recall(points[1])
+
+
+def test_checkpoints_do_not_take_much_time(tmp_path, monkeypatch):
+    clock = iter([0.0, 1.0, 5.0, 20.9, 21.1, 21.2, 22.0, 23.3, 23.4])
+    monkeypatch.setattr(runs.time, "monotonic", lambda: next(clock))
+    checkpoint = Checkpoint(str(tmp_path / "c"), None)
+    kept = []
+    for number in range(1, 7):  # written at 0 (it takes 1), 21.1 (it takes 0.1), 23.3
+        checkpoint.keep(number, Unfinished(), lambda number=number: kept.append(number) or {})
+    assert kept == [1, 4, 6]
+
+
+@pytest.mark.parametrize("validated", [True, False])
+def test_runs_come_back_as_they_were(validated, tmp_path):
+    best = {"mst": Choice(0.1, 2, "mst", 7, {"all_tokens": 70.0}, np.arange(4.0))} if validated else {}
+    result = TrainResult(np.ones(4), 3, False, "enough", {"theta": np.zeros(2)})
+    runs.save_run(str(tmp_path / "r"), Run(0.1, result, best), [{"pass": 1}])
+    back, records = runs.load_run(str(tmp_path / "r"))
+    assert records == [{"pass": 1}]
+    assert (back.C, back.result.passes, back.result.reason) == (0.1, 3, "enough")
+    np.testing.assert_array_equal(back.result.state["theta"], np.zeros(2))
+    assert len(back.result.u) == (0 if validated else 4)
+    if validated:
+        assert back.best["mst"].right == 7
+        np.testing.assert_array_equal(back.best["mst"].u, np.arange(4.0))
+    assert runs.load_run(str(tmp_path / "none")) is None

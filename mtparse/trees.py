@@ -12,6 +12,7 @@ from itertools import chain
 import numpy as np
 
 from mtparse.errors import ConllError
+from mtparse.heads import cycles, head_faults
 from mtparse.sentence import Sentence
 
 
@@ -44,21 +45,7 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
     The cycle that the first possible word leads to is returned, from its lowest word on. Heads
     outside 1..n end a path. O(n).
     """
-    heads = _checked(heads)
-    size = len(heads)
-    seen = [0] * size  # the word from which a position was reached first
-    for start in range(1, size):
-        word = start
-        while 0 < word < size and not seen[word]:
-            seen[word] = start
-            word = heads[word]
-        if 0 < word < size and seen[word] == start:
-            cycle = [word]
-            while heads[cycle[-1]] != word:
-                cycle.append(heads[cycle[-1]])
-            lowest = cycle.index(min(cycle))
-            return cycle[lowest:] + cycle[:lowest]
-    return []
+    return next(cycles(_checked(heads)), [])
 
 
 def is_tree(heads: Sequence[int]) -> bool:
@@ -223,7 +210,7 @@ def check_tree(sentence: Sentence, path: str = "", root: str = "multi") -> None:
     Parameters
     ----------
     sentence : Sentence
-        As read, that is with heads in 0..n.
+        As read, with any value of ``heads`` but ``ignore``.
     path : str
         Name of the file for the message; the sentence's own by default.
     root : {"multi", "single"}
@@ -232,25 +219,13 @@ def check_tree(sentence: Sentence, path: str = "", root: str = "multi") -> None:
     Raises
     ------
     ConllError
-        Names the lines of a cycle, a missing head, or the words that depend on the root symbol.
+        The first that `mtparse.heads.head_faults` finds.
     """
-    path, number = path or sentence.path, sentence.number
-    if not sentence.has_heads:
-        word = sentence.heads.index(-1)
-        message = f"sentence {number}: HEAD missing (_) for word {word + 1}"
-        raise ConllError(path, sentence.lines[word], message)
     heads = [-1, *sentence.heads]
-    cycle = find_cycle(heads)
-    if cycle:
-        chain = " -> ".join(map(str, [*_shortened(cycle), cycle[0]]))
-        lines = [sentence.lines[word - 1] for word in cycle]
-        message = f"sentence {number}: the heads form a cycle, {chain} (lines {min(lines)}-{max(lines)})"
-        raise ConllError(path, min(lines), message + ("" if 0 in heads else ", and no root: no HEAD is 0"))
-    tops = roots(heads)
-    if root == "single" and len(tops) > 1:
-        words = ", ".join(map(str, _shortened(tops)))
-        message = f"sentence {number}: {len(tops)} words have HEAD 0 ({words}), only one may; set root: multi"
-        raise ConllError(path, sentence.lines[tops[1] - 1], message)
+    if is_tree(heads) and (root == "multi" or len(roots(heads)) <= 1):
+        return
+    for line, message in head_faults(sentence, root=root):
+        raise ConllError(path or sentence.path, line, f"sentence {sentence.number}: {message}")
 
 
 def _checked(heads: Sequence[int]) -> list[int]:
@@ -258,10 +233,6 @@ def _checked(heads: Sequence[int]) -> list[int]:
     if not heads or heads[0] != -1:
         raise ValueError("a head array begins with -1 for the root symbol; see mtparse.trees.head_array")
     return heads
-
-
-def _shortened(words: list[int]) -> list:
-    return words if len(words) <= 8 else [*words[:7], "..."]
 
 
 def _preorder(heads: list[int]) -> tuple[np.ndarray, np.ndarray]:

@@ -269,7 +269,7 @@ class TestRefused:
         """Wrong arguments are refused before the first sentence is asked for."""
         with pytest.raises(ValueError, match="format is 'conll'; it can be auto, conllx, conllu"):
             read_conll("x", format="conll")
-        with pytest.raises(ValueError, match="heads is 'no'; it can be optional, required or ignore"):
+        with pytest.raises(ValueError, match="heads is 'no'; it can be optional, required, unch"):
             read_conll("x", heads="no")
         with pytest.raises(TypeError, match="binary stream"):
             list(read_conll(io.StringIO(TWO)))

@@ -193,7 +193,9 @@ class TestCheckTree:
         assert self.fault(0, 3, 2) == (
             "a.conll:3: sentence 1: the heads form a cycle, 2 -> 3 -> 2 (lines 3-4)"
         )
-        assert self.fault(0, "_") == "a.conll:3: sentence 1: HEAD missing (_) for word 2"
+        assert self.fault(0, "_") == (
+            "a.conll:3: sentence 1: HEAD missing (_) for word 2; gold heads are needed here"
+        )
         assert self.fault(0, 0, root="single") == (
             "a.conll:3: sentence 1: 2 words have HEAD 0 (1, 2), only one may; set root: multi"
         )

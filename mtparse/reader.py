@@ -1,0 +1,281 @@
+"""One pass over the lines of a treebank: sentences, and every check of them.
+
+The common sentence is checked as a whole by a few operations that run in C; only when one of them
+fails is it looked at line by line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from operator import eq, itemgetter
+
+from mtparse.errors import ConllError
+from mtparse.files import Source, open_input, without_mark
+from mtparse.heads import head_value, shown, small_int, word_fault
+from mtparse.sentence import Sentence
+
+COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
+
+_WORD = re.compile(r"[0-9]+")
+_RANGE = re.compile(r"([0-9]+)-([0-9]+)")
+_EMPTY_NODE = re.compile(r"([0-9]+)\.[0-9]+")
+_id_of, _head_of = itemgetter(0), itemgetter(6)
+
+
+class _Numerals:
+    """The decimal numerals 1, 2, ... as text and the values of 0, 1, 2, ..., as far as needed."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.values = {"_": -1, "0": 0}
+
+    def extend(self, size: int) -> None:
+        if size > len(self.texts):
+            for number in range(len(self.texts) + 1, max(size, 2 * len(self.texts)) + 1):
+                self.texts.append(str(number))
+                self.values[self.texts[-1]] = number
+
+
+class Reader:
+    """Splits a file into sentences and checks each; parameters as for `mtparse.conll.read_conll`.
+
+    Every fault goes through :meth:`fault`, which raises. A subclass may note it and return instead: then
+    the reader goes on as well as the fault allows, and leaves rows it cannot use out of the sentence.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        format: str = "auto",
+        encoding: str = "utf-8",
+        heads: str = "optional",
+        short_rows: bool = False,
+    ) -> None:
+        self.path = path
+        self.format = format
+        self.encoding = encoding
+        self.hint = f"the file is read as {encoding}, name another with `encoding:` or --encoding"
+        self.heads = heads
+        self.short_rows = short_rows
+        self.number = 1
+        self.comments: list[str] = []  # those of a block without words
+        self.numerals = _Numerals()
+        self.numerals.extend(128)
+
+    def fault(self, line: int, message: str) -> None:
+        """Refuse the file."""
+        raise ConllError(self.path, line, message)
+
+    def sentence_fault(self, line: int, message: str) -> None:
+        """Refuse the sentence that is being read."""
+        self.fault(line, f"sentence {self.number}: {message}")
+
+    def sentences(self, source: Source) -> Iterator[Sentence]:
+        """Yield the sentences of a file."""
+        for block, first in self.blocks(source):
+            sentence = self.parse(block, first)
+            if sentence is not None:
+                yield sentence
+                self.number += 1
+
+    def blocks(self, source: Source) -> Iterator[tuple[list[bytes], int]]:
+        """Yield what stands between blank lines: raw lines, and the number of the first."""
+        line = 0
+        try:
+            with open_input(source) as stream:
+                block: list[bytes] = []
+                for raw in chain(self.lines(stream), (b"\n",)):
+                    line += 1
+                    if not raw.isspace() or b"\t" in raw:
+                        block.append(raw)
+                    elif block:
+                        yield block, line - len(block)
+                        block = []
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.fault(line + 1, f"the gzip data are damaged or cut off ({error})")
+
+    def lines(self, stream: io.BufferedReader) -> Iterator[bytes]:
+        """Return the lines of the unpacked file."""
+        return without_mark(stream)
+
+    def parse(self, block: list[bytes], first: int) -> Sentence | None:
+        """Make a sentence of the raw lines of a block that begins at line `first`, if it has words."""
+        lines = self.decode(block, first)
+        leading = 0
+        while leading < len(lines) and lines[leading].startswith("#"):
+            leading += 1
+        if leading == len(lines):
+            self.comments += lines
+            return None
+        extras = [(0, text) for text in self.comments + lines[:leading]]
+        self.comments = []
+        rows = [text.split("\t") for text in lines[leading:]]
+        if self.short_rows:
+            rows = [row if len(row) != 8 else [*row, "_", "_"] for row in rows]
+        size = len(rows)
+        places: Sequence[int] = range(first + leading, first + leading + size)
+        self.numerals.extend(size)
+        whole = set(map(len, rows)) == {10} and "" not in chain.from_iterable(rows)
+        if not whole or list(map(_id_of, rows)) != self.numerals.texts[:size]:
+            rows, places, more = self.parse_slowly(lines, leading, first)
+            extras += more
+        return Sentence(rows, self.read_heads(rows, places), self.number, first, places, extras, self.path)
+
+    def decode(self, block: list[bytes], first: int) -> list[str]:
+        """Return the lines as text, without their ends."""
+        try:
+            text = b"".join(block).decode(self.encoding)
+        except UnicodeError:
+            text = self.decode_slowly(block, first)
+        lines = _split(text)
+        if len(lines) != len(block):
+            self.sentence_fault(first, f"some bytes are a line end in {self.encoding}; {self.hint}")
+            lines = _split("".join(map(_as_ascii, block)))
+        return lines
+
+    def decode_slowly(self, block: list[bytes], first: int) -> str:
+        """Report the lines that are not valid; return a text in which tabs and line ends are right."""
+        texts, valid = [], True
+        for number, raw in enumerate(block, first):
+            try:
+                texts.append(raw.decode(self.encoding))
+            except UnicodeError as error:
+                self.sentence_fault(number, f"{_describe(error)}; {self.hint}")
+                texts.append(_as_ascii(raw))
+                valid = False
+        if valid:
+            self.sentence_fault(first, f"the bytes are not valid {self.encoding}; {self.hint}")
+            texts = map(_as_ascii, block)
+        return "".join(texts)
+
+    def parse_slowly(
+        self, lines: list[str], leading: int, first: int
+    ) -> tuple[list[list[str]], list[int], list[tuple[int, str]]]:
+        """Check line by line; return the rows of words, their lines, and the extras between them."""
+        rows: list[list[str]] = []
+        places: list[int] = []
+        extras: list[tuple[int, str]] = []
+        spans: list[tuple[int, int]] = []
+        due = (1,)
+        words = False
+        for place, text in enumerate(lines[leading:], first + leading):
+            if text.startswith("#"):
+                extras.append((len(rows), text))
+                continue
+            row = text.split("\t")
+            if self.short_rows and len(row) == 8:
+                row += ["_", "_"]
+            fault = _column_fault(row, text)
+            if fault:
+                self.sentence_fault(place, fault)
+            span, node = _RANGE.fullmatch(row[0]), _EMPTY_NODE.fullmatch(row[0])
+            if not span and not node:
+                words = True
+                if not fault and row[0] != str(due[0]) and row[0] not in map(str, due):
+                    hint = "; a blank line must separate sentences" if row[0] == "1" else ""
+                    self.sentence_fault(place, f"ID is {shown(row[0])}, {due[0]} expected{hint}")
+                due = _due_after(row[0], due)
+                if len(row) == 10:
+                    rows.append(row)
+                    places.append(place)
+                continue
+            if fault:
+                continue
+            if self.format == "conllx":
+                kind = "a multi-word line" if span else "an empty node"
+                message = f"{kind} ({row[0][:20]}) is no CoNLL-X; set format: conllu"
+                self.sentence_fault(place, message)
+            elif node and small_int(node[1]) + 1 not in due:
+                message = f"empty node {shown(row[0])} is out of place, {due[0] - 1} expected in front"
+                self.sentence_fault(place, message)
+            elif span and small_int(span[1]) not in due:
+                message = f"multi-word line {shown(row[0])} is out of place, {due[0]} expected in front"
+                self.sentence_fault(place, message)
+            elif span and small_int(span[2]) < small_int(span[1]):
+                self.sentence_fault(place, f"multi-word line {shown(row[0])} ends before it begins")
+            elif span:
+                spans.append((small_int(span[2]), place))
+            extras.append((len(rows), text))
+        if not words:
+            self.sentence_fault(first + leading, "no words, only multi-word lines or empty nodes")
+            return rows, places, extras
+        for end, place in spans:
+            if end >= max(due):
+                message = f"the multi-word line goes beyond the last word, {max(due) - 1}"
+                self.sentence_fault(place, message)
+        return rows, places, extras
+
+    def read_heads(self, rows: list[list[str]], places: Sequence[int]) -> list[int]:
+        """Return the heads of the words, checked as far as one word can be."""
+        size = len(rows)
+        if self.heads == "ignore":
+            return [-1] * size
+        values = self.numerals.values
+        try:
+            heads = [values[text] for text in map(_head_of, rows)]
+        except KeyError:
+            heads = [head_value(text) for text in map(_head_of, rows)]
+            if self.heads == "unchecked":
+                return heads
+        else:
+            if self.heads == "unchecked":
+                return heads
+            in_order = max(heads) <= size and True not in map(eq, heads, range(1, size + 1))
+            if in_order and (self.heads == "optional" or -1 not in heads):
+                return heads
+        for word, (row, place) in enumerate(zip(rows, places, strict=True), 1):
+            fault = word_fault(word, row[6], size, self.heads == "required")
+            if fault:
+                self.sentence_fault(place, fault)
+        return heads
+
+
+def _split(text: str) -> list[str]:
+    text = text.removesuffix("\n")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").removesuffix("\r")
+    return text.split("\n")
+
+
+def _as_ascii(raw: bytes) -> str:
+    """What can be read in any encoding: tabs, line ends and digits."""
+    return raw.decode("ascii", "replace")
+
+
+def _column_fault(row: list[str], text: str) -> str:
+    """Return what is wrong with the columns of a row; empty if nothing is."""
+    if len(row) != 10:
+        hint = ""
+        if len(row) == 1 and len(text.split()) > 1:
+            hint = "; blanks separate the columns, the tabs seem lost"
+        elif "\r" in text:
+            hint = "; there are CR characters inside the line, convert the line ends to LF"
+        columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
+        return f"{columns} found, 10 expected, separated by tabs{hint}"
+    if "" in row:
+        index = row.index("")
+        return f"column {index + 1} ({COLUMNS[index]}) is empty; put _ where there is no value"
+    return ""
+
+
+def _due_after(text: str, due: tuple[int, ...]) -> tuple[int, ...]:
+    """The IDs that may follow an ID.
+
+    One, as a rule. After a wrong number two: rows before it may be missing, or it alone may be wrong; and
+    after what is no number the row may have been a word or not.
+    """
+    if not _WORD.fullmatch(text):
+        return due[0] + 1, due[0]
+    number = small_int(text)
+    return (number + 1,) if number in due else (number + 1, due[0] + 1)
+
+
+def _describe(error: UnicodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte 0x{error.object[error.start]:02X} is not valid {error.encoding} ({error.reason})"
+    return str(error)

@@ -6,12 +6,10 @@ Those modules are imported inside the commands, so that ``mtparse --help`` answe
 from __future__ import annotations
 
 import os
-import sys
-from contextlib import suppress
 
 import click
 
-from mtparse.errors import ConfigError, MtparseError
+from mtparse.terminal import Group, stdout, to_stderr, warn, write
 
 # BLAS sums in an order that depends on its threads: with one, models do not depend on the number of cores.
 for _name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"):
@@ -41,62 +39,6 @@ cache_option = click.option(
     help="Keep extracted features in files there: less memory, shared by processes, not made twice.",
 )
 quiet_option = click.option("--quiet", is_flag=True, help="No progress on standard error.")
-
-
-class Group(click.Group):
-    """A group whose commands end in one line on stderr and an exit status, never in a traceback.
-
-    The status is 1 for faults of the data or the system, 2 for usage and config, 130 for an interrupt
-    and 141 when the reader of standard output went away.
-    """
-
-    def main(self, *args, **kwargs):
-        try:
-            return super().main(*args, **kwargs)
-        except OSError as error:  # from --help and --version; commands end in invoke
-            status = _fail(_describe(error))
-        _settle_stdout()
-        sys.exit(status)
-
-    def invoke(self, ctx: click.Context):
-        try:
-            result = super().invoke(ctx)
-            if sys.stdout is not None:
-                sys.stdout.flush()
-        except KeyboardInterrupt as error:
-            status = _fail(": ".join(["interrupted", *map(str, error.args)]), 130)
-        except MemoryError:
-            status = _fail("out of memory")
-        except BrokenPipeError:
-            status = 141
-        except OSError as error:
-            status = _fail(_describe(error))
-        except ConfigError as error:
-            status = _fail(str(error), 2)
-        except (MtparseError, UnicodeError) as error:
-            status = _fail(str(error))
-        else:
-            return result
-        _settle_stdout()
-        return ctx.exit(status)
-
-
-def stdout():
-    """Standard output for bytes."""
-    if sys.stdout is None:
-        raise OSError("standard output is closed")
-    sys.stdout.flush()
-    return sys.stdout.buffer
-
-
-def write(text: str) -> None:
-    """Write text and a line end to standard output, in UTF-8 whatever the locale."""
-    stdout().write(f"{text}\n".encode("utf-8", "surrogateescape"))
-
-
-def warn(text: str) -> None:
-    """Write a warning to standard error."""
-    _to_stderr(f"mtparse: warning: {text}")
 
 
 @click.group(cls=Group, context_settings=CONTEXT)
@@ -171,6 +113,34 @@ def stats_command(files: tuple[str, ...], as_json: bool, encoding: str) -> None:
 
     rows = [treebank_stats(file, encoding=encoding) for file in files]
     write(json.dumps(rows, indent=2) if as_json else format_stats(rows))
+
+
+@main.command("validate")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@encoding_option
+@click.pass_context
+def validate_command(ctx: click.Context, files: tuple[str, ...], encoding: str) -> None:
+    """List every problem of treebanks, with its line.
+
+    Each FILE has ten columns, plain or gzipped; - is standard input. An error is what other commands
+    refuse, as a malformed row or a cycle of heads; a warning is what they take but may be an accident. The
+    exit code is 1 if there is an error in any file.
+
+    \b
+    Example:
+      mtparse validate train.conll test.conll
+    """
+    from mtparse.validate import Validation
+
+    errors = 0
+    for file in files:
+        found = Validation(file, encoding=encoding)
+        for issue in found:
+            write(str(issue))
+        write(str(found))
+        errors += found.errors
+    stdout().flush()
+    ctx.exit(1 if errors else 0)
 
 
 @main.command("train")
@@ -302,7 +272,7 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
         from mtparse._jit import compiling_said
         from mtparse.parser import Parser
 
-    with compiling_said(_to_stderr, "up to 20 seconds"):
+    with compiling_said(to_stderr, "up to 20 seconds"):
         with start_up():
             parser = Parser.load(model)
         parsed = parser.parse(sentences, decoder=decoder, threads=thread_count(jobs))
@@ -328,7 +298,7 @@ def projectivize_command(input: str, output: str | None, encoding: str) -> None:
 
     sentences = Projectivized(read_conll(input, encoding=encoding, heads="required"))
     _write_sentences(sentences, output, encoding)
-    _to_stderr(str(sentences))
+    to_stderr(str(sentences))
 
 
 @main.command("compare")
@@ -404,32 +374,3 @@ def _write_sentences(sentences, output: str | None, encoding: str) -> None:
         task.close()
     if not count:
         warn("the input holds no sentence")
-
-
-def _fail(text: str, status: int = 1) -> int:
-    _to_stderr(f"mtparse: error: {text}")
-    return status
-
-
-def _to_stderr(text: str) -> None:
-    line = " ".join(text.splitlines()) + "\n"
-    if sys.stderr is not None:
-        with suppress(OSError):
-            sys.stderr.flush()
-            sys.stderr.buffer.write(line.encode("utf-8", "surrogateescape"))
-            sys.stderr.flush()
-
-
-def _describe(error: OSError) -> str:
-    text = error.strerror or str(error) or type(error).__name__
-    return f"{error.filename}: {text}" if error.filename else text
-
-
-def _settle_stdout() -> None:
-    """Flush standard output; if that fails point it nowhere, or the interpreter would fail once more."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError:
-        with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

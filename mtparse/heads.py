@@ -74,7 +74,7 @@ def head_faults(
     Parameters
     ----------
     sentence : Sentence
-        As read with any value of ``heads`` but ``ignore``; the HEAD column of its rows is looked at.
+        As read with any value of ``heads`` but ``ignore``.
     required : bool
         Whether words without a head (``_``) are faults.
     root : {"multi", "single"}
@@ -87,26 +87,26 @@ def head_faults(
     message : str
         What is wrong, without the number of the sentence. Faults of single words come first, in order.
     """
-    texts = [row[6] for row in sentence.rows]
-    size = len(texts)
-    for word, text in enumerate(texts, 1):
-        fault = word_fault(word, text, size, required)
-        if fault:
-            yield sentence.lines[word - 1], fault
-    heads = [-1, *map(head_value, texts)]
+    heads = [-1, *sentence.heads]
+    size = len(sentence)
+    for word, head in enumerate(sentence.heads, 1):
+        if not 0 <= head <= size or head == word:
+            fault = word_fault(word, sentence.rows[word - 1][6], size, required)
+            if fault:
+                yield sentence.lines[word - 1], fault
     # a head that cannot be read or is out of range may have been meant for the root
     rootless = min(heads[1:], default=0) > 0 and max(heads) <= size
     for cycle in cycles(heads):
         if len(cycle) == 1:
             continue
         lines = [sentence.lines[word - 1] for word in cycle]
-        chain = " -> ".join(map(str, [*_shortened(cycle), cycle[0]]))
+        chain = " -> ".join(map(str, [*shortened(cycle), cycle[0]]))
         message = f"the heads form a cycle, {chain} (lines {min(lines)}-{max(lines)})"
         yield min(lines), message + (", and no root: no HEAD is 0" if rootless else "")
         rootless = False
     tops = [word for word, head in enumerate(heads) if head == 0]
     if root == "single" and len(tops) > 1:
-        words = ", ".join(map(str, _shortened(tops)))
+        words = ", ".join(map(str, shortened(tops)))
         message = f"{len(tops)} words have HEAD 0 ({words}), only one may; set root: multi"
         yield sentence.lines[tops[1] - 1], message
 
@@ -132,5 +132,6 @@ def cycles(heads: Sequence[int]) -> Iterator[list[int]]:
             yield cycle[lowest:] + cycle[:lowest]
 
 
-def _shortened(words: list[int]) -> list:
+def shortened(words: list[int]) -> list:
+    """Return some words for a message, not too many."""
     return words if len(words) <= 8 else [*words[:7], "..."]

@@ -243,8 +243,8 @@ def _split(text: str) -> list[str]:
 
 
 def _as_ascii(raw: bytes) -> str:
-    """What can be read in any encoding: tabs, line ends and digits."""
-    return raw.decode("ascii", "replace")
+    """What can be read in any encoding, tabs, line ends and digits among it; the rest as question marks."""
+    return raw.decode("ascii", "replace").replace("\ufffd", "?")
 
 
 def _column_fault(row: list[str], text: str) -> str:

@@ -1,0 +1,96 @@
+"""What the commands share of the terminal: output, warnings, and one line and a status for every failure."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+import click
+
+from mtparse.errors import ConfigError, MtparseError
+
+
+class Group(click.Group):
+    """A group whose commands end in one line on stderr and an exit status, never in a traceback.
+
+    The status is 1 for faults of the data or the system, 2 for usage and config, 130 for an interrupt
+    and 141 when the reader of standard output went away.
+    """
+
+    def main(self, *args, **kwargs):
+        try:
+            return super().main(*args, **kwargs)
+        except OSError as error:  # from --help and --version; commands end in invoke
+            status = _fail(_describe(error))
+        _settle_stdout()
+        sys.exit(status)
+
+    def invoke(self, ctx: click.Context):
+        try:
+            result = super().invoke(ctx)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except KeyboardInterrupt as error:
+            status = _fail(": ".join(["interrupted", *map(str, error.args)]), 130)
+        except MemoryError:
+            status = _fail("out of memory")
+        except BrokenPipeError:
+            status = 141
+        except OSError as error:
+            status = _fail(_describe(error))
+        except ConfigError as error:
+            status = _fail(str(error), 2)
+        except (MtparseError, UnicodeError) as error:
+            status = _fail(str(error))
+        else:
+            return result
+        _settle_stdout()
+        return ctx.exit(status)
+
+
+def stdout():
+    """Standard output for bytes."""
+    if sys.stdout is None:
+        raise OSError("standard output is closed")
+    sys.stdout.flush()
+    return sys.stdout.buffer
+
+
+def write(text: str) -> None:
+    """Write text and a line end to standard output, in UTF-8 whatever the locale."""
+    stdout().write(f"{text}\n".encode("utf-8", "surrogateescape"))
+
+
+def warn(text: str) -> None:
+    """Write a warning to standard error."""
+    to_stderr(f"mtparse: warning: {text}")
+
+
+def _fail(text: str, status: int = 1) -> int:
+    to_stderr(f"mtparse: error: {text}")
+    return status
+
+
+def to_stderr(text: str) -> None:
+    line = " ".join(text.splitlines()) + "\n"
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.flush()
+            sys.stderr.buffer.write(line.encode("utf-8", "surrogateescape"))
+            sys.stderr.flush()
+
+
+def _describe(error: OSError) -> str:
+    text = error.strerror or str(error) or type(error).__name__
+    return f"{error.filename}: {text}" if error.filename else text
+
+
+def _settle_stdout() -> None:
+    """Flush standard output; if that fails point it nowhere, or the interpreter would fail once more."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -107,7 +107,7 @@ def load_model(path: str | os.PathLike) -> Model:
             info=dict(header["info"]),
             **arrays,
         )
-    except (KeyError, TypeError, ValueError, ConfigError, RecursionError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, ConfigError, RecursionError) as error:
         raise ModelError(f"{path}: the model file's contents make no sense ({error})") from error
 
 

@@ -99,7 +99,7 @@ def read_packed(
     try:
         header = json.loads(bytes(body[start : start + length]))
         arrays = {d["name"]: _array(body, start + length, d) for d in header.pop("arrays")}
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError) as error:
         # The checksum holds, so this was written so: by another program, not by an accident.
         raise ModelError(f"{path}: the {what}'s contents make no sense ({error})") from error
     return header, arrays

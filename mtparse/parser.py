@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from mtparse._jit import kernel
+from mtparse.errors import ModelError, MtparseError
 from mtparse.features.extraction import sentence_scores
 from mtparse.features.index import FeatureWeights
 from mtparse.features.templates import Template
@@ -62,11 +63,16 @@ class Parser:
         Raises
         ------
         ModelError
-            If it is no model file, damaged, cut off or of another version.
+            If it is no model file, damaged, cut off or of another version, or if its weights do not fit in
+            float32.
         OSError
             If it cannot be read.
         """
-        return cls(load_model(path))
+        model = load_model(path)
+        try:
+            return cls(model)
+        except MtparseError as error:
+            raise ModelError(f"{os.fspath(path)}: the model cannot be used: {error}") from error
 
     def __repr__(self) -> str:
         info = self.model.info

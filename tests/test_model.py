@@ -16,6 +16,7 @@ from test_features import TEMPLATES, made_up
 from mtparse.errors import ModelError
 from mtparse.features.index import FeatureIndex, FeatureWeights
 from mtparse.model import MODEL_NAME, NEGLIGIBLE, Model, load_model, save_model, without_negligible
+from mtparse.parser import Parser
 
 pytestmark = pytest.mark.nojit
 
@@ -103,6 +104,7 @@ WEIGHTS = described("weights", "<f8", [3], 128)
         {"root": "both"},
         {"decoder": "greedy"},
         {"templates": ["Hq"]},
+        {"templates": [5]},
         {"arrays": []},
         {"arrays": [described("keys", "|O", [3], 0), MASKS, WEIGHTS]},
         {"arrays": [described("keys", "<u8", [10**9], 0), MASKS, WEIGHTS]},
@@ -113,6 +115,7 @@ WEIGHTS = described("weights", "<f8", [3], 128)
         {"arrays": [KEYS, MASKS, described("weights", "<f8", [2], 128)]},
         {"arrays": [KEYS, MASKS, described("weights", "<f8", [3], -64)]},
         {"arrays": [KEYS, MASKS, described("weights", "<u8", [3], 128)]},
+        {"arrays": [KEYS, MASKS, described("weights", "<f8", [3], 2**70)]},
         {"info": 3},
     ],
 )
@@ -127,6 +130,23 @@ def test_weights_that_are_not_finite(model, tmp_path):
     save_model(model, tmp_path / "m")
     with pytest.raises(ModelError, match="not finite"):
         load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("changed", "value", "message"),
+    [
+        ("weights", [1e39], "beyond the range of 32-bit numbers"),
+        ("keys", np.arange(6000, dtype=np.uint64) << np.uint64(5), "are no hashes"),
+    ],
+)
+def test_a_model_that_cannot_be_used_is_named(changed, value, message, tmp_path):
+    arrays = {"keys": np.zeros(1, np.uint64), "masks": np.ones(1, np.uint16), "weights": np.ones(1)}
+    arrays[changed] = np.asarray(value)
+    size = len(arrays[changed])
+    arrays = {name: np.resize(array, size) for name, array in arrays.items()}
+    save_model(Model(["Hp Mp"], root="multi", decoder="mst", info={}, **arrays), tmp_path / "m")
+    with pytest.raises(ModelError, match=f"m: the model cannot be used: .*{message}"):
+        Parser.load(tmp_path / "m")
 
 
 def test_the_header_may_be_as_it_is(model, tmp_path):

@@ -75,6 +75,13 @@ def test_keys_that_crowd_get_a_larger_table_or_are_refused():
         number_table(crowd, np.ones(len(crowd), np.uint16), np.arange(len(crowd)))
 
 
+def test_alike_keys_are_refused_before_they_take_quadratic_time():
+    """Forty billion steps otherwise, in each size of the table."""
+    crowd = np.arange(1, 300_000, dtype=np.uint64) << np.uint64(5)
+    with pytest.raises(MtparseError, match="are no hashes"):
+        number_table(crowd, np.ones(len(crowd), np.uint16), np.arange(len(crowd)))
+
+
 def test_weights_follow_the_masks():
     random = np.random.default_rng(2)
     keys = np.unique(random.integers(0, 2**59, 300, dtype=np.uint64) << np.uint64(5))

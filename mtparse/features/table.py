@@ -25,6 +25,8 @@ _INLINE = 2
 _FIFTEEN = np.uint64(15)
 _BEHIND = np.uint64(1 << 15)
 _LEAST_BITS = 16
+_SIZES_TRIED = 3
+"""Hashes fit in the first or the second size; a file of other keys must not take memory without bound."""
 _FILTER_BITS = 2
 """The filter has 2^2 bits a slot, that is, 8 to 16 a base."""
 _TAG_SHIFT = np.uint64(11)
@@ -93,7 +95,7 @@ def weight_table(keys: np.ndarray, masks: np.ndarray, weights: np.ndarray) -> Ta
 def _place(keys: np.ndarray, masks: np.ndarray, behind: int) -> tuple[Table, np.ndarray]:
     """A table of keys and masks with room for values; and the slot of each key."""
     least = max(_LEAST_BITS, int(2 * len(keys)).bit_length())
-    for bits in range(least, least + 8):
+    for bits in range(least, least + _SIZES_TRIED):
         capacity, filter_bits = 1 << bits, bits + _FILTER_BITS
         memory = np.zeros(2 * capacity + behind // 2 + 1, np.uint64)
         table = Table(
@@ -104,25 +106,31 @@ def _place(keys: np.ndarray, masks: np.ndarray, behind: int) -> tuple[Table, np.
             memory.view(np.float32),
         )
         places = np.empty(len(keys), np.int64)
-        _insert(table, keys, masks, places)
-        if _longest_run(table.slots) < capacity >> 11:
+        if _insert(table, keys, masks, places) and _longest_run(table.slots) < capacity >> 11:
             return table, places
     raise MtparseError(f"the {len(keys)} keys of the features are no hashes: too many of them are alike")
 
 
 @kernel
 def _insert(table: Table, keys, masks, places):
+    """Put all keys in; False where a run becomes too long, before alike keys take quadratic time."""
     slots = table.slots
     last = np.uint64(slots.shape[0] - 1)
+    limit = slots.shape[0] >> 11
     for k in range(keys.shape[0]):
         key = keys[k]
         i = key >> table.shift
+        passed = 0
         while slots[i, 0] != _ZERO:
             i = (i + _ONE) & last
+            passed += 1
+            if passed >= limit:
+                return False
         slots[i, 0] = key << _TAG_SHIFT | np.uint64(masks[k])
         places[k] = i
         bit = key >> table.filter_shift
         table.filter[bit >> _SIX] |= _ONE << (bit & _LOW_SIX)
+    return True
 
 
 @kernel

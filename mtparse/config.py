@@ -55,6 +55,7 @@ class DataConfig:
     test: str | None = _key(checks.optional_path, None)
     format: str = _key(checks.one_of("auto", "conllx", "conllu"), "auto")
     encoding: str = _key(checks.encoding, "utf-8")
+    on_bad_tree: str = _key(checks.one_of("refuse", "skip"), "refuse")
 
     @property
     def train_path(self) -> str:

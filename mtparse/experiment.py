@@ -46,13 +46,16 @@ class Parts:
     """The training and validation data of a run.
 
     ``single`` is whether trees have one root, over the data that the model will be trained on at last;
-    ``hashes`` are the SHA-256 of the files.
+    ``hashes`` are the SHA-256 of the files; ``left_out`` says how many of their sentences are not used, and
+    ``notes`` which and why.
     """
 
     training: Treebank
     valid: Treebank | None
     single: bool
     hashes: dict[str, str]
+    left_out: dict[str, int]
+    notes: list[str]
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -67,19 +70,30 @@ class Parts:
 
 
 def read_parts(config: Config) -> Parts:
-    """Read the training file and read, or split off, the validation part."""
+    """Read the training file and read, or split off, the validation part.
+
+    A test file is looked at too, so that a fault in it is found before the work; it is read again at the end.
+    """
+    if config.data.test_path is not None:
+        read_treebank(config.data.test_path, config, trees=False)
     training = read_treebank(config.data.train_path, config)
-    hashes = {"train": training.sha256}
+    files = {"train": training}
     valid = None
     if config.data.valid_path is not None:
-        valid = read_treebank(config.data.valid_path, config)
-        hashes["valid"] = valid.sha256
+        valid = files["valid"] = read_treebank(config.data.valid_path, config, trained=config.refit)
     elif config.data.valid is not None:
         lengths = [len(s) for s in training.sentences]
         mask = validation_mask(lengths, config.data.valid.kind, config.data.valid.value)
         valid, training = training.take(mask), training.take(~mask)
     last = training + valid if config.refit and valid is not None else training
-    return Parts(training, valid, is_single(last, config.root), hashes)
+    return Parts(
+        training,
+        valid,
+        is_single(last, config.root),
+        hashes={part: file.sha256 for part, file in files.items()},
+        left_out={part: file.left_out for part, file in files.items()},
+        notes=[file.why for file in files.values() if file.left_out],
+    )
 
 
 def train(
@@ -128,6 +142,8 @@ def train(
         require_cache(cache)  # before anything is written
     began = time.monotonic()
     parts = read_parts(config)
+    for text in parts.notes:
+        progress.warn(text)
     directory = RunDirectory(out, config, parts.hashes, resume=resume)
     try:
         with compiling_said(progress.say, COMPILING_TAKES), Workers(threads) as workers:
@@ -223,6 +239,7 @@ def finish(
         "valid": choice.scores,
         "words": {"training": parts.training.words, "validation": parts.valid.words if parts.valid else 0},
         "treebank": parts.counts,
+        "left_out": parts.left_out,
         "features": len(index),
         "ended": [{"C": r.C, "passes": r.result.passes, "converged": r.result.converged,
                    "reason": r.result.reason} for r in runs],
@@ -241,7 +258,7 @@ def finish(
 
     if config.data.test_path is not None:
         report()  # should the test file be faulty, nothing else is lost
-        test = read_treebank(config.data.test_path, config)
+        test = read_treebank(config.data.test_path, config, trees=False)
         parsed = list(Parser(model).parse(test.sentences, threads=threads))
         write_conll(parsed, directory.file(PARSED_NAME), encoding=config.data.encoding)
         rows = {key: list(evaluate_sentences(test.sentences, parsed, punctuation=key == "all_tokens"))

@@ -141,6 +141,8 @@ def _read_all(plan: Plan, missing: Iterable[Cell], progress: Progress) -> None:
     """Read all training and validation data once, so that a fault is found now and not hours later."""
     for language, cell in {cell.language: cell for cell in missing}.items():
         parts = read_parts(plan.cells[cell])
+        for text in parts.notes:
+            progress.warn(text)
         if plan.shared_task is None:
             continue
         words = parts.training.words + (parts.valid.words if parts.valid else 0)

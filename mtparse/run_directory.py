@@ -26,7 +26,9 @@ MAKES_MODELS = (
     "training",
     "conll.py",
     "experiment.py",
+    "heads.py",
     "preparation.py",
+    "reader.py",
     "treebank.py",
     "trees.py",
 )

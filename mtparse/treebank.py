@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,17 +13,23 @@ from mtparse import collector
 from mtparse.config import Config
 from mtparse.conll import read_conll
 from mtparse.errors import ConfigError, ConllError
+from mtparse.heads import head_faults
 from mtparse.sentence import Sentence
-from mtparse.trees import are_trees, check_tree, head_arrays, roots
+from mtparse.trees import are_trees, head_arrays, roots
 
 
 @dataclass(frozen=True)
 class Treebank:
-    """Sentences with their gold head arrays, int64 (n+1,), and the SHA-256 of the file they are from."""
+    """Sentences with their gold head arrays, int64 (n+1,), and the SHA-256 of the file they are from.
+
+    ``left_out`` is how many sentences of the file are not here, ``why`` says which and for what fault.
+    """
 
     sentences: list[Sentence]
     heads: list[np.ndarray]
     sha256: str = ""
+    left_out: int = 0
+    why: str = ""
 
     @property
     def rows(self) -> list[list[list[str]]]:
@@ -44,28 +50,90 @@ class Treebank:
         return Treebank([self.sentences[i] for i in chosen], [self.heads[i] for i in chosen])
 
 
-def read_treebank(path: str, config: Config) -> Treebank:
-    """Read a file of gold trees.
+MAX_LENGTH = 2000
+"""Words of a sentence that can be trained on: the features of its arcs then take about half a gigabyte."""
+
+
+def read_treebank(path: str, config: Config, *, trees: bool = True, trained: bool = True) -> Treebank:
+    """Read a file of gold heads.
+
+    Parameters
+    ----------
+    trees
+        Whether sentences that are no trees or are too long to be trained on are refused, or left out, as
+        ``data.on_bad_tree`` says. To score what a parser made, heads are enough.
+    trained
+        Whether the same holds for several roots where ``root`` is ``single``.
 
     Raises
     ------
     ConllError
-        If it is malformed or empty, if a head is missing, or if the heads of a sentence are no tree.
+        If it is malformed or empty, if a head is missing, or if a sentence cannot be trained on: the first,
+        and where all others are.
     """
     with open(path, "rb") as file:
         data = file.read()
+    sha256 = hashlib.sha256(data).hexdigest()
+    root = "single" if trained and config.root == "single" else "multi"
+    left_out, why = 0, ""
+    try:
+        sentences = _read(path, data, config, "required")
+        good = not trees or _all_good(sentences, root)
+    except ConllError:
+        if not trees:
+            raise
+        good = False
+    if not good:
+        found = _read(path, data, config, "unchecked")
+        sentences, why = _sift(path, found, root, config.data.on_bad_tree)
+        left_out = len(found) - len(sentences)
+    return Treebank(sentences, head_arrays([s.heads for s in sentences]), sha256, left_out, why)
+
+
+def _read(path: str, data: bytes, config: Config, heads: str) -> list[Sentence]:
     stream = io.BytesIO(data)
     stream.name = path
-    reading = read_conll(stream, format=config.data.format, encoding=config.data.encoding, heads="required")
+    reading = read_conll(stream, format=config.data.format, encoding=config.data.encoding, heads=heads)
     with collector.paused():
         sentences = list(reading)
     if not sentences:
         raise ConllError(path, 0, "the file holds no sentence")
-    heads = head_arrays([s.heads for s in sentences])
-    if not are_trees(heads):
-        for sentence in sentences:
-            check_tree(sentence)
-    return Treebank(sentences, heads, hashlib.sha256(data).hexdigest())
+    return sentences
+
+
+def _all_good(sentences: list[Sentence], root: str) -> bool:
+    return (
+        are_trees(head_arrays([s.heads for s in sentences]))
+        and max(map(len, sentences)) <= MAX_LENGTH
+        and (root == "multi" or all(s.heads.count(0) == 1 for s in sentences))
+    )
+
+
+def _sift(path: str, sentences: list[Sentence], root: str, on_bad_tree: str) -> tuple[list[Sentence], str]:
+    """The sentences that can be trained on, and what is said of the others."""
+    good, bad = [], []
+    for sentence in sentences:
+        fault = next(_faults(sentence, root), None)
+        if fault is None:
+            good.append(sentence)
+        else:
+            bad.append((fault[0], f"sentence {sentence.number}: {fault[1]}"))
+    (line, first), *others = bad
+    if others:
+        lines = ", ".join(str(line) for line, _ in others[:20]) + (", ..." if len(others) > 20 else "")
+        first += f"; {len(others)} more cannot be trained on, lines {lines} (mtparse validate tells why)"
+    if on_bad_tree == "refuse":
+        raise ConllError(path, line, f"{first}; data.on_bad_tree: skip leaves such sentences out")
+    if not good:
+        raise ConllError(path, line, f"{first}; no sentence is left")
+    return good, f"{path}:{line}: {len(bad)} of {len(sentences)} sentences are left out: {first}"
+
+
+def _faults(sentence: Sentence, root: str) -> Iterator[tuple[int, str]]:
+    if len(sentence) > MAX_LENGTH:
+        message = f"{len(sentence)} words; at most {MAX_LENGTH} can be trained on, split the sentence"
+        yield sentence.line, message
+    yield from head_faults(sentence, root=root)
 
 
 def validation_mask(lengths: Sequence[int], kind: str, value: float) -> np.ndarray:
@@ -112,21 +180,7 @@ def validation_mask(lengths: Sequence[int], kind: str, value: float) -> np.ndarr
 
 
 def is_single(training: Treebank, root: str) -> bool:
-    """Whether trees have one root: as ``root`` says, for ``auto`` as all training trees have it.
-
-    Raises
-    ------
-    ConllError
-        The first tree with several roots where ``root`` is ``single``.
-    """
-    for sentence, heads in zip(training.sentences, training.heads, strict=True):
-        found = roots(heads)
-        if len(found) > 1 and root != "multi":
-            if root == "auto":
-                return False
-            words = ", ".join(map(str, found))
-            raise ConllError(
-                sentence.path, sentence.line,
-                f"sentence {sentence.number}: several roots (words {words}); set root: multi or auto",
-            )  # fmt: skip
-    return root != "multi"
+    """Whether trees have one root: as ``root`` says, for ``auto`` as all training trees have it."""
+    if root != "auto":
+        return root == "single"
+    return all(len(roots(heads)) == 1 for heads in training.heads)

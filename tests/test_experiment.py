@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import first_sentences
 
+from mtparse import experiment
 from mtparse.config import load_config
 from mtparse.conll import read_conll
 from mtparse.errors import ConfigError, ConllError, MtparseError
@@ -257,7 +258,7 @@ def test_training_data_without_trees_is_refused(change, message, small, tmp_path
 
 
 def test_root_settings(small, tmp_path):
-    with pytest.raises(ConllError, match=r"several roots \(words [\d, ]+\); set root: multi or auto"):
+    with pytest.raises(ConllError, match=r"words have HEAD 0 \([\d, ]+\), only one may; set root: multi"):
         train_small(small, tmp_path / "a", "root=single")
     assert train_small(small, tmp_path / "b", "root=multi", "trainer.passes=1")["root"] == "multi"
     text = first_sentences(small / "train.conll", 30)
@@ -270,14 +271,36 @@ def test_root_settings(small, tmp_path):
 
 
 @nojit
-def test_a_faulty_test_file_loses_no_model(small, tmp_path):
+def test_a_faulty_test_file_is_found_before_the_work(small, tmp_path):
     for part in ("train.conll", "valid.conll", "run.yaml"):
         (tmp_path / part).write_bytes((small / part).read_bytes())
     (tmp_path / "test.conll").write_text("1\ta\n")
     with pytest.raises(ConllError, match=r"test\.conll:1: sentence 1: 2 columns found"):
-        train_small(tmp_path, tmp_path / "r", "trainer.passes=1")
+        train_small(tmp_path, tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+@nojit
+def test_a_test_file_that_breaks_meanwhile_loses_no_model(small, tmp_path, monkeypatch):
+    for part in ("train.conll", "valid.conll", "test.conll", "run.yaml"):
+        (tmp_path / part).write_bytes((small / part).read_bytes())
+
+    def breaks(*args):
+        (tmp_path / "test.conll").write_text("1\ta\n")
+        return choose(*args)
+
+    choose = experiment.choose
+    with monkeypatch.context() as patch:
+        patch.setattr(experiment, "choose", breaks)
+        with pytest.raises(ConllError, match=r"test\.conll:1: sentence 1: 2 columns found"):
+            train_small(tmp_path, tmp_path / "r", "trainer.passes=1")
     assert len(Parser.load(tmp_path / "r").model.weights) > 100
     assert "test" not in json.loads((tmp_path / "r" / "scores.json").read_text())
+    (tmp_path / "test.conll").write_bytes((small / "test.conll").read_bytes())
+    summary = train(
+        load_config(tmp_path / "run.yaml", ["trainer.passes=1"]), str(tmp_path / "r"), resume=True
+    )
+    assert summary["test"]["words"] > 50
 
 
 @nojit
@@ -290,7 +313,7 @@ def test_a_refit_takes_the_roots_of_the_validation_data_into_account(small, tmp_
     )
     assert train_small(tmp_path, tmp_path / "a")["root"] == "single"
     assert train_small(tmp_path, tmp_path / "b", "refit=true")["root"] == "multi"
-    with pytest.raises(ConllError, match=r"valid.conll:1: .*several roots"):
+    with pytest.raises(ConllError, match=r"valid.conll:2: .*2 words have HEAD 0"):
         train_small(tmp_path, tmp_path / "c", "refit=true", "root=single")
 
 

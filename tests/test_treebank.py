@@ -1,0 +1,88 @@
+"""Gold trees: which sentences can be trained on, and what is done about the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from mtparse import treebank
+from mtparse.config import config_from_dict
+from mtparse.errors import ConllError
+from mtparse.treebank import is_single, read_treebank
+
+pytestmark = pytest.mark.nojit
+
+GOOD = "1\ta\t_\tX\tX\t_\t2\tx\t_\t_\n2\tb\t_\tX\tX\t_\t0\tx\t_\t_\n\n"
+FAULTS = {
+    "is its own HEAD": GOOD.replace("\t2\tx", "\t1\tx"),
+    "cycle, 1 -> 2 -> 1": GOOD.replace("\t0\tx", "\t1\tx"),
+    "is out of range": GOOD.replace("\t0\tx", "\t7\tx"),
+    "HEAD missing": GOOD.replace("\t0\tx", "\t_\tx"),
+    "is negative": GOOD.replace("\t0\tx", "\t-1\tx"),
+    "is not an integer": GOOD.replace("\t0\tx", "\t2.0\tx"),
+}
+TWO_ROOTS = GOOD.replace("\t2\tx", "\t0\tx")
+
+
+def read(tmp_path, text, *, root="auto", on_bad_tree="refuse", **options):
+    path = tmp_path / "t.conll"
+    path.write_text(text, encoding="utf-8")
+    values = {"data": {"train": str(path), "on_bad_tree": on_bad_tree}, "root": root}
+    return read_treebank(str(path), config_from_dict(values, tmp_path, name="t"), **options)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_sentence_that_is_no_tree_is_refused_or_left_out(fault, tmp_path):
+    text = GOOD + FAULTS[fault] + GOOD
+    message = rf"t.conll:[45]: sentence 2: .*{fault}.*; data.on_bad_tree: skip leaves such sentences out"
+    with pytest.raises(ConllError, match=message):
+        read(tmp_path, text)
+    found = read(tmp_path, text, on_bad_tree="skip")
+    assert [s.number for s in found.sentences] == [1, 3]
+    assert [h.tolist() for h in found.heads] == [[-1, 2, 0]] * 2
+    assert found.left_out == 1
+    assert "1 of 3 sentences are left out: sentence 2: " in found.why
+    assert fault in found.why
+
+
+def test_all_of_them_are_listed(tmp_path):
+    text = GOOD + "".join(FAULTS.values())
+    with pytest.raises(
+        ConllError, match=r"sentence 2: .*; 5 more cannot be trained on, lines 7, 11, 14, 17, 20 "
+    ):
+        read(tmp_path, text)
+    assert read(tmp_path, text, on_bad_tree="skip").left_out == 6
+    with pytest.raises(ConllError, match=r"lines 7, .*, \.\.\. \(mtparse validate"):
+        read(tmp_path, text + 20 * FAULTS["HEAD missing"])
+
+
+def test_several_roots_are_a_fault_where_one_is_asked_for(tmp_path):
+    text = GOOD + TWO_ROOTS
+    assert not is_single(read(tmp_path, text), "auto")
+    assert is_single(read(tmp_path, GOOD), "auto")
+    assert len(read(tmp_path, text, root="multi").sentences) == 2
+    with pytest.raises(ConllError, match=r"t.conll:5: sentence 2: 2 words have HEAD 0 \(1, 2\)"):
+        read(tmp_path, text, root="single")
+    assert len(read(tmp_path, text, root="single", on_bad_tree="skip").sentences) == 1
+    assert len(read(tmp_path, text, root="single", trained=False).sentences) == 2
+
+
+def test_nothing_left_is_an_error(tmp_path):
+    with pytest.raises(ConllError, match=r"t.conll:2: sentence 1: .*; no sentence is left"):
+        read(tmp_path, FAULTS["HEAD missing"], on_bad_tree="skip")
+
+
+def test_a_malformed_row_is_never_skipped(tmp_path):
+    with pytest.raises(ConllError, match=r"t.conll:7: sentence 3: 2 columns found"):
+        read(tmp_path, GOOD + FAULTS["HEAD missing"] + "1\ta\n", on_bad_tree="skip")
+
+
+def test_long_sentences_are_no_surprise(tmp_path, monkeypatch):
+    monkeypatch.setattr(treebank, "MAX_LENGTH", 1)
+    with pytest.raises(ConllError, match=r"t.conll:1: sentence 1: 2 words; at most 1 can be"):
+        read(tmp_path, GOOD)
+
+
+def test_what_is_only_scored_need_not_be_trees(tmp_path):
+    assert len(read(tmp_path, GOOD + FAULTS["cycle, 1 -> 2 -> 1"], trees=False).sentences) == 2
+    with pytest.raises(ConllError, match="HEAD missing"):
+        read(tmp_path, GOOD + FAULTS["HEAD missing"], trees=False)

@@ -92,7 +92,7 @@ def compiling_said(say: Callable[[str], None], takes: str) -> Iterator[None]:
     takes
         How long it takes, in words.
     """
-    first = _First(lambda: say(f"compiling kernels, once after an installation: {takes}"))
+    first = _First(lambda: say(f"compiling kernels, once after an installation for each trainer: {takes}"))
     with event.install_listener("numba:compile", first):
         yield
 

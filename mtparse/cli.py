@@ -13,7 +13,7 @@ from mtparse.terminal import Group, stdout, to_stderr, warn, write
 
 # BLAS sums in an order that depends on its threads: with one, models do not depend on the number of cores.
 for _name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
+    os.environ[_name] = "1"
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -24,7 +24,7 @@ encoding_option = click.option(
 jobs_option = click.option(
     "--jobs",
     metavar="N",
-    type=click.IntRange(0),
+    type=click.IntRange(0, 1024),
     default=0,
     help="Threads to use; 0, the default, is all cores.",
 )

@@ -139,7 +139,7 @@ def train(
         return summary
     require_files([config])
     if cache is not None:
-        require_cache(cache)  # before anything is written
+        require_cache(cache, out)  # before anything is written
     began = time.monotonic()
     parts = read_parts(config)
     for text in parts.notes:
@@ -163,10 +163,11 @@ def train(
             )
             directory.complete()
             return summary
-    except KeyboardInterrupt:
-        if directory.checkpoint(None) is None:
-            raise
-        raise KeyboardInterrupt(f"go on with: mtparse train --resume {out}") from None
+    except BaseException as error:
+        kept = directory.discard_if_unused() and directory.checkpoint(None) is not None
+        if kept and isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt(f"go on with: mtparse train --resume {out}") from None
+        raise
     finally:
         directory.close()
 

@@ -96,7 +96,7 @@ def reproduce(
     progress = progress or Progress(quiet=True)
     threads = thread_count(jobs or next(iter(plan.cells.values())).threads)
     if cache is not None:
-        require_cache(cache)
+        require_cache(cache, out)
     store = Store(out, plan, resume)
     try:
         return _finish_all(plan, store, threads, progress, cache)

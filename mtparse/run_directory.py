@@ -143,6 +143,7 @@ class RunDirectory:
         self.path = path
         if not resume:
             require_free(path)
+        self._resumed, self._made = resume, not os.path.isdir(path)
         os.makedirs(path, exist_ok=True)
         self._release = lock_directory(path)
         try:
@@ -209,6 +210,18 @@ class RunDirectory:
         """All that the run makes is there: checkpoints have done their duty."""
         if self._folder is not None:
             remove_folder(self._folder)
+
+    def discard_if_unused(self) -> bool:
+        """Remove what was begun here if no pass was logged yet; whether there is something to keep."""
+        if self._resumed or self._log.tell():
+            return True
+        self._log.close()
+        for name in (CONFIG_NAME, LOG_NAME):
+            os.unlink(self.file(name))
+        self.complete()
+        if self._made:
+            os.rmdir(self.path)
+        return False
 
     def close(self) -> None:
         """Close the log and let other processes in."""

@@ -46,13 +46,15 @@ class Store:
         self.path = path
         self._began, self._cost_lock = time.monotonic(), threading.Lock()
         there = os.path.isdir(path) and bool(os.listdir(path))
-        if not (resume and there):
+        if resume and not there:
+            raise MtparseError(f"{path}: no experiment to resume; begin it without --resume")
+        if not resume:
             require_free(path)
             plan.require_files()
             os.makedirs(path, exist_ok=True)
         self._lock()
         try:
-            self._open(plan, resume and there)
+            self._open(plan, resume)
         except BaseException:
             self.close()
             raise

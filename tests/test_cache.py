@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from multiprocessing import get_context
 
 import numpy as np
@@ -12,7 +13,7 @@ from test_features import TEMPLATES, made_up
 from mtparse.errors import MtparseError
 from mtparse.features.index import FeatureIndex
 from mtparse.training import cache
-from mtparse.training.entries import Entries
+from mtparse.training.entries import Entries, open_entries
 from mtparse.training.rows import extract_training
 
 pytestmark = pytest.mark.nojit
@@ -41,7 +42,7 @@ def assert_same(one, other):
 
 def test_made_then_found(tmp_path):
     _, _, extract = make()
-    cache.require_cache(str(tmp_path / "c"))
+    cache.require_cache(str(tmp_path / "c"), str(tmp_path / "out"))
     first = cache.cached(str(tmp_path / "c"), "x", extract)
     second = cache.cached(str(tmp_path / "c"), "x", lambda folder: pytest.fail("made again"))
     assert_same(first, extract())
@@ -152,3 +153,22 @@ def test_entries_grow_and_are_cut(in_file, tmp_path):
     cut = entries.cut(11)
     np.testing.assert_array_equal(cut, np.arange(1010)[::-1][:11])
     assert len(entries.cut(0)) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems count memory in other ways")
+def test_a_file_larger_than_memory_can_be_mapped(tmp_path):
+    size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") + (1 << 30)
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(size)
+    found = open_entries(str(tmp_path / "large"))
+    assert len(found) == size // 4
+    assert found.flags.writeable  # of the same type to compiled code as an array in memory
+    assert found[-1] == 0
+
+
+@pytest.mark.parametrize("below", ["", "cache"])
+def test_a_cache_in_the_run_directory_is_refused(below, tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(MtparseError, match=r"the cache must be outside .*out"):
+        cache.require_cache(str(out / below), str(out))
+    assert not out.exists()

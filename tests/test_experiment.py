@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -167,6 +168,23 @@ def test_a_cache_that_is_a_file_is_refused_before_anything_is_written(small, tmp
     with pytest.raises(MtparseError, match=r"run.yaml: the cache must be a directory"):
         train(config, os.fspath(tmp_path / "out"), cache=os.fspath(small / "run.yaml"))
     assert not (tmp_path / "out").exists()
+
+
+def test_a_cache_that_cannot_be_used_leaves_no_run_directory(small, tmp_path):
+    config = load_config(small / "run.yaml")
+    train(config, os.fspath(tmp_path / "first"), cache=os.fspath(tmp_path / "cache"))
+    (folder,) = (tmp_path / "cache").iterdir()
+    (folder / "sha256.json").write_text("{}")
+    (tmp_path / "empty").mkdir()
+    for out in ("new", "empty"):
+        with pytest.raises(MtparseError, match="this folder of the cache is damaged"):
+            train(config, os.fspath(tmp_path / out), cache=os.fspath(tmp_path / "cache"))
+    shutil.rmtree(folder)
+    folder.write_text("")
+    with pytest.raises(MtparseError, match=f"{folder.name}: a file, where the cache must keep a folder"):
+        train(config, os.fspath(tmp_path / "new"), cache=os.fspath(tmp_path / "cache"))
+    assert not (tmp_path / "new").exists()
+    assert os.listdir(tmp_path / "empty") == []
 
 
 def test_the_test_file_is_never_seen_by_training(small, tmp_path):

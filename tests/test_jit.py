@@ -72,7 +72,7 @@ def test_it_is_said_once_that_kernels_are_compiled(monkeypatch):
     with compiling_said(said.append, "a while"):
         assert said == []
         assert (first(1), second(1)) == (2, 3)
-        assert said == ["compiling kernels, once after an installation: a while"]
+        assert said == ["compiling kernels, once after an installation for each trainer: a while"]
     kernel(lambda x: x + 3)(1)
     with compiling_said(said.append, "a while"):
         first(1)

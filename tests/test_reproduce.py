@@ -270,7 +270,7 @@ def test_without_its_record_an_experiment_does_not_go_on(name, finished, plan_fi
         reproduce(load_plan(plan_file), os.fspath(tmp_path / "out"), resume=True)
 
 
-def test_a_repaired_file_is_gone_on_with(small, tmp_path):
+def test_a_repaired_file_is_gone_on_with(small, tmp_path, monkeypatch):
     """What was made without the faulty file is kept; moving everything changes nothing."""
     old, new = tmp_path / "old", tmp_path / "new"
     shutil.copytree(small, old)
@@ -280,6 +280,11 @@ def test_a_repaired_file_is_gone_on_with(small, tmp_path):
     text = text.replace("{fraction: 0.3}, test: test", "{fraction: 0.3}, test: bad")
     (old / "plan.yaml").write_text(text)
     with pytest.raises(MtparseError, match=r"bad\.conll"):
+        reproduce(load_plan(old / "plan.yaml"), os.fspath(old / "out"))
+    assert not (old / "out" / "runs").exists()  # it is found at once, unless it comes later
+    shutil.rmtree(old / "out")
+    with monkeypatch.context() as patch, pytest.raises(MtparseError, match=r"bad\.conll"):
+        patch.setattr(module, "_read_all", lambda *_: None)
         reproduce(load_plan(old / "plan.yaml"), os.fspath(old / "out"))
     first = (old / "out" / "runs" / "one-perceptron-projective" / "scores.json").read_bytes()
     (old / "bad.conll").write_text(good)

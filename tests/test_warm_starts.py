@@ -101,7 +101,7 @@ def test_an_experiment_resumes_a_chain(small, tmp_path, monkeypatch):
     for _ in range(6):
         monkeypatch.setattr(module, "run_trainer", one_run)
         try:
-            reproduce(experiment, os.fspath(out), jobs=1, resume=True)
+            reproduce(experiment, os.fspath(out), jobs=1, resume=out.exists())
         except KeyboardInterrupt:
             continue
     assert (out / "tables" / "tables.md").read_text() == text

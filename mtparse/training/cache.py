@@ -31,16 +31,26 @@ _COLUMNS = {"column_of", "multiplicity"}
 Training = tuple[FeatureIndex, ArcRows, Columns]
 
 
-def require_cache(directory: str) -> None:
+def require_cache(directory: str, out: str) -> None:
     """Make a cache directory if there is none.
+
+    Parameters
+    ----------
+    out
+        The directory of the run or experiment, in which it must not be.
 
     Raises
     ------
     MtparseError
-        If it is a file.
+        If it is a file, or in ``out``.
     OSError
         If it cannot be made.
     """
+    if not directory:
+        raise MtparseError("--cache: must name a directory")
+    inner, outer = os.path.realpath(directory), os.path.realpath(out)
+    if os.path.commonpath([inner, outer]) == outer:
+        raise MtparseError(f"{directory}: the cache must be outside {out}, which is for the results alone")
     try:
         os.makedirs(directory, exist_ok=True)
     except FileExistsError as error:
@@ -83,8 +93,13 @@ def cached(directory: str, name: str, make: Callable[[str], Training]) -> Traini
     """
     folder = os.path.join(directory, name)
     if not os.path.isdir(folder):
+        if os.path.exists(folder):
+            raise MtparseError(f"{folder}: a file, where the cache must keep a folder; remove it")
         temporary = os.path.join(directory, f".mtparse-{secrets.token_hex(6)}.tmp")
-        os.mkdir(temporary)
+        try:
+            os.mkdir(temporary)
+        except OSError as error:
+            raise MtparseError(f"{directory}: the cache cannot be written: {error.strerror}") from error
         try:
             _write(temporary, *make(temporary))
             try:
@@ -117,7 +132,10 @@ def _write_json(path: str, value: object) -> None:
 
 def _read_json(path: str) -> Any:
     with open(path, encoding="utf-8") as file:
-        return json.load(file)
+        try:
+            return json.load(file)
+        except ValueError as error:
+            raise ValueError(f"{os.path.basename(path)} cannot be read") from error
 
 
 def _read(folder: str) -> Training:
@@ -131,9 +149,12 @@ def _read(folder: str) -> Training:
         arrays = {
             name: np.asarray(np.load(os.path.join(folder, f"{name}.npy"), mmap_mode="c")) for name in names
         }
-    except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
+    except (ValueError, KeyError, TypeError, FileNotFoundError, IsADirectoryError) as error:
+        reason = (
+            f"{os.path.basename(error.filename)}: {error.strerror}" if isinstance(error, OSError) else error
+        )
         raise MtparseError(
-            f"{folder}: this folder of the cache is damaged ({error}); remove it, it will be made again"
+            f"{folder}: this folder of the cache is damaged ({reason}); remove it, it will be made again"
         ) from error
     index = FeatureIndex(templates, *(np.array(arrays.pop(name)) for name in ("keys", "masks")))
     columns = Columns(*(arrays.pop(name) for name in ("column_of", "multiplicity")))

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+import platform
 
 import numpy as np
 
 NAME = "indices.i32"
 """Name of the file."""
+
+_NO_RESERVE = (
+    0x4000
+    if (platform.system(), platform.machine())
+    in (
+        ("Linux", "x86_64"),
+        ("Linux", "aarch64"),
+    )
+    else 0
+)
+"""MAP_NORESERVE: without it Linux counts every page of a private mapping as memory that may be needed."""
 
 
 class Entries:
@@ -56,7 +69,7 @@ class Entries:
         if self._file is None:
             return self._memory[: self.size]
         self._file.close()
-        return open_entries(self._path, "r+")
+        return open_entries(self._path, shared=True)
 
     def cut(self, size: int) -> np.ndarray:
         """The first ``size`` numbers, to be read only."""
@@ -67,12 +80,18 @@ class Entries:
         return open_entries(self._path)
 
 
-def open_entries(path: str, mode: str = "c") -> np.ndarray:
-    """Map a file of int32 numbers into memory.
+def open_entries(path: str, *, shared: bool = False) -> np.ndarray:
+    """Map a file of int32 numbers into memory; it may be larger than that.
 
-    The mode is copy-on-write, not read-only, which would be another type to compiled code; processes share
-    what they do not write.
+    What is written goes to the file only if ``shared``. Nobody writes otherwise, but an array that cannot be
+    written would be another type to compiled code.
     """
     if os.path.getsize(path) == 0:
         return np.empty(0, np.int32)
-    return np.asarray(np.memmap(path, np.int32, mode))
+    with open(path, "r+b" if shared else "rb") as file:
+        if hasattr(mmap, "MAP_PRIVATE"):
+            flags = mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE | _NO_RESERVE
+            mapped = mmap.mmap(file.fileno(), 0, flags, mmap.PROT_READ | mmap.PROT_WRITE)
+        else:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
+    return np.frombuffer(mapped, np.int32)

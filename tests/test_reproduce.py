@@ -283,9 +283,10 @@ def test_a_repaired_file_is_gone_on_with(small, tmp_path, monkeypatch):
         reproduce(load_plan(old / "plan.yaml"), os.fspath(old / "out"))
     assert not (old / "out" / "runs").exists()  # it is found at once, unless it comes later
     shutil.rmtree(old / "out")
-    with monkeypatch.context() as patch, pytest.raises(MtparseError, match=r"bad\.conll"):
+    with monkeypatch.context() as patch:
         patch.setattr(module, "_read_all", lambda *_: None)
-        reproduce(load_plan(old / "plan.yaml"), os.fspath(old / "out"))
+        with pytest.raises(MtparseError, match=r"bad\.conll"):
+            reproduce(load_plan(old / "plan.yaml"), os.fspath(old / "out"))
     first = (old / "out" / "runs" / "one-perceptron-projective" / "scores.json").read_bytes()
     (old / "bad.conll").write_text(good)
     old.rename(new)

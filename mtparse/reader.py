@@ -236,10 +236,9 @@ class Reader:
 
 
 def _split(text: str) -> list[str]:
-    text = text.removesuffix("\n")
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").removesuffix("\r")
-    return text.split("\n")
+    lines = text.removesuffix("\n").split("\n")
+    # of several CRs none is left that would be part of a line end when the sentence is written
+    return [line.rstrip("\r") for line in lines] if "\r" in text else lines
 
 
 def _as_ascii(raw: bytes) -> str:

@@ -3,15 +3,11 @@
 import gzip
 import io
 import os
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from mtparse.conll import Sentence, format_sentence, read_conll, write_conll
+from mtparse.conll import format_sentence, read_conll, write_conll
 from mtparse.errors import ConfigError, ConllError
 
 pytestmark = pytest.mark.nojit
@@ -313,70 +309,6 @@ class TestWriting:
                 write_conll(read_conll(io.BytesIO((TWO + "junk").encode())), target)
         assert path.read_text(encoding="utf-8") == "old"
         assert os.listdir(tmp_path) == ["a.conll"]
-
-
-CELLS = st.text(st.characters(exclude_characters="\t\n", exclude_categories=["Cs"]), min_size=1, max_size=4)
-COMMENTS = st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=5)
-
-
-@st.composite
-def sentences(draw):
-    size = draw(st.integers(1, 5))
-    heads = [draw(st.integers(0, size).filter(lambda head, own=i: head != own)) for i in range(1, size + 1)]
-    others = st.lists(CELLS, min_size=8, max_size=8)
-    rows = []
-    for i, head in enumerate(heads, 1):
-        cells = draw(others)
-        rows.append([str(i), *cells[:5], str(head), *cells[5:]])
-    for row in rows:
-        row[9] = row[9].rstrip("\r") or "_"
-    places = sorted(draw(st.lists(st.integers(0, size), max_size=3)))
-    return Sentence(rows, heads, extras=[(place, "#" + draw(COMMENTS)) for place in places])
-
-
-@given(st.lists(sentences(), max_size=4))
-@settings(deadline=None)
-def test_round_trip(treebank):
-    """What was written is read again, cell by cell, and written the same."""
-    data = "".join(map(format_sentence, treebank))
-    back = read(data)
-    assert [s.rows for s in back] == [s.rows for s in treebank]
-    assert [s.heads for s in back] == [s.heads for s in treebank]
-    assert [s.extras for s in back] == [s.extras for s in treebank]
-    assert "".join(map(format_sentence, back)) == data
-    lines = data.split("\n")
-    for sentence in back:
-        assert [lines[line - 1] for line in sentence.lines] == ["\t".join(row) for row in sentence.rows]
-
-
-PIECES = [b"1", b"2", b"\t", b"\n", b"\r", b"_", b"#", b"-", b".", b" ", b"\xff", b"\x1f\x8b", b"\n\n", b"a"]
-PIECES += [word(1).encode() + b"\n", word(2).encode() + b"\n", word("1-2").encode() + b"\n"]
-
-
-@given(st.one_of(st.binary(max_size=200), st.lists(st.sampled_from(PIECES), max_size=40).map(b"".join)))
-@settings(deadline=None, max_examples=400)
-def test_any_bytes(data):
-    """Any bytes are sentences or one error of the reader."""
-    for heads in ("optional", "required", "ignore"):
-        try:
-            found = read(data, heads=heads)
-        except ConllError as error:
-            found, line = [], error.line
-        else:
-            line = 1
-        assert 1 <= line <= data.count(b"\n") + 1 or data.startswith(b"\x1f\x8b")
-        assert all(len(row) == 10 and "" not in row for sentence in found for row in sentence.rows)
-
-
-@pytest.mark.parametrize(
-    "piece", [b"x", b"\t", b" ", b"1", b"#\n", b"#\n\n", b"\n", b"\r", word("1-2").encode() + b"\n"]
-)
-def test_time_is_linear(piece):
-    """A file of one thing over and over is done with at once."""
-    start = time.perf_counter()
-    with suppress(ConllError):
-        read(piece * (3_000_000 // len(piece)))
-    assert time.perf_counter() - start < 10
 
 
 @pytest.mark.treebanks

@@ -14,7 +14,7 @@ from mtparse.errors import ConfigError
 from mtparse.features.extraction import arc_rows, word_row, word_rows
 from mtparse.features.index import FeatureIndex, FeatureWeights, present_attributes
 from mtparse.features.keys import arc_number, distance_bin
-from mtparse.features.lexicon import Lexicon, attributes
+from mtparse.features.lexicon import MAX_ATTRIBUTES, Lexicon, attributes
 from mtparse.features.program import HEAD, MODIFIER
 from mtparse.features.templates import FEATURE_SETS, Template, resolve
 from mtparse.features.words import hash_words
@@ -322,3 +322,17 @@ def test_a_full_lexicon_starts_anew_and_features_stay(monkeypatch):
 def _sentences_of(arcs_of, sentences):
     bounds = np.cumsum([len(s) ** 2 for s in sentences])
     return len(set(np.searchsorted(bounds, sorted(arcs_of), side="right").tolist()))
+
+
+def test_a_long_list_of_feats_is_bounded():
+    """Pairs of its attributes would take memory with its square."""
+    lexicon = Lexicon()
+    words = [["1", "w", "_", "N", "N", "|".join(map(str, order)), "0", "x", "_", "_"]
+             for order in (range(10_000), range(9_999, -1, -1))]  # fmt: skip
+    lexicon.encode(words)
+    table = lexicon.table()
+    one, other = (
+        table.multi_value[table.multi_start[i] : table.multi_start[i + 1]].tolist() for i in (-3, -2)
+    )
+    assert one == other
+    assert len(set(one)) == MAX_ATTRIBUTES

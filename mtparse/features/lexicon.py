@@ -12,6 +12,11 @@ from mtparse.features.templates import ATTRIBUTES
 ROOT, OUTSIDE = 0, 1
 """Types of the root symbol and of the positions beyond the sentence."""
 
+MAX_ATTRIBUTES = 64
+"""FEATS attributes of a word that are looked at one by one, first ones first in code point order: several
+times what any language has. Templates pair those of two words, so without a bound a long list in a faulty
+file would take quadratic time and memory."""
+
 MAX_TYPES = 200_000
 """A lexicon that has grown beyond this starts anew: memory stays flat on endless input."""
 
@@ -96,7 +101,7 @@ class Lexicon:
             key = (row[1], row[2], row[3], row[4], row[5])
             number = types.get(key)
             if number is None:
-                feats = [] if row[5] == "_" else sorted(set(row[5].split("|")))
+                feats = [] if row[5] == "_" else sorted(set(row[5].split("|")))[:MAX_ATTRIBUTES]
                 number = types[key] = self._add(attributes(*key), feats)
             out[i] = number
         return out

@@ -10,9 +10,10 @@ for H and M, an optional offset into the sentence::
     Ha Ma                fires for each pair of FEATS attributes of the two words
 
 Attributes: ``w`` form (numbers folded), ``p`` fine tag, ``c`` coarse tag, ``l`` lemma, ``f`` the whole
-FEATS value, ``a`` one FEATS attribute at a time, ``x`` the first five letters of longer forms, ``s1 s2 s3``
-the last one, two, three letters, ``e1 e2`` the last one and two letters where the treebank has neither FEATS
-nor lemmas: endings then are all there is of morphology. A template fires where all its attributes exist.
+FEATS value, ``a`` one FEATS attribute at a time (of more than 64 the first), ``x`` the first five letters of
+longer forms, ``s1 s2 s3`` the last one, two, three letters, ``e1 e2`` the last one and two letters where the
+treebank has neither FEATS nor lemmas: endings then are all there is of morphology. A template fires where
+all its attributes exist.
 Every template is emitted twice: bare, and conjoined with the arc's direction and binned distance; templates
 that do not look at the head are emitted conjoined only (bare, they fire on all arcs into a word alike, and
 no trainer can give them a weight other than zero).

@@ -17,7 +17,8 @@ class Sentence:
     rows : list of list of str
         The ten columns of each word.
     heads : list of int
-        Head of each word, 0 for the root; -1 where HEAD is ``_`` or was not to be read.
+        Head of each word, 0 for the root; -1 where HEAD is ``_`` or was not to be read. Any integer where
+        it was not to be checked.
     number : int
         Number of the sentence in its file, from 1.
     line : int

@@ -59,6 +59,7 @@ class TestAccepted:
             TWO.rstrip("\n"),
             TWO[:-1],
             TWO.replace("\n", "\r\n").rstrip("\n"),
+            TWO.replace("\n", "\r\r\n"),
             "\n\r\n" + TWO.replace("\n\n", "\n\n\n\n"),
             TWO.replace("\n\n", "\n  \n"),
             "\ufeff" + TWO,
@@ -66,7 +67,19 @@ class TestAccepted:
             gzip.compress(TWO[:20].encode()) + gzip.compress(TWO[20:].encode()),
             gzip.compress(("\ufeff" + TWO).encode()),
         ],
-        ids=["crlf", "no-lf", "no-blank", "cr", "blanks", "spaces", "bom", "gzip", "members", "gzip-bom"],
+        ids=[
+            "crlf",
+            "no-lf",
+            "no-blank",
+            "cr",
+            "crcrlf",
+            "blanks",
+            "spaces",
+            "bom",
+            "gzip",
+            "members",
+            "gzip-bom",
+        ],
     )
     def test_harmless_differences(self, data):
         """Line ends, blank lines, a byte order mark and compression do not change what is read."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import DEMO
+from conftest import DEMO, ROOT
 
 from mtparse.cli import main
 from mtparse.errors import ConfigError
@@ -17,7 +17,7 @@ from mtparse.validate import Validation
 
 pytestmark = pytest.mark.nojit
 
-TREEBANKS = Path(os.environ.get("MTPARSE_TREEBANKS", DEMO / "../../../shared/treebanks"))
+TREEBANKS = Path(os.environ.get("MTPARSE_TREEBANKS", ROOT / "../shared/treebanks"))
 
 
 def word(number, head="0", form="w", label="dep"):
@@ -103,7 +103,7 @@ class TestRows:
 
     def test_bytes_of_another_encoding(self):
         """Each line, with the rest of it checked as far as it can be read."""
-        lines = [word(1, 2, "é"), word(2), "# é", word(3, 7, "é"), word(5, 2, "é")]
+        lines = [word(1, 2, "é\x92"), word(2), "# é", word(3, 7, "é"), word(5, 2, "é")]
         found = problems(text(lines).encode("latin-1"))
         bad = "byte 0xE9 is not valid utf-8"
         assert [(line, message.partition(" (")[0]) for line, _, message in found] == [
@@ -113,7 +113,7 @@ class TestRows:
             (5, bad),
             (5, "ID is '5', 4 expected"),
         ]
-        assert problems(text(lines[:2]).encode("latin-1"), encoding="latin-1") == []
+        assert problems(text(lines[1:3]).encode("latin-1"), encoding="latin-1") == []
 
     def test_bytes_that_become_line_ends(self):
         ((line, severity, message),) = problems(

@@ -119,11 +119,11 @@ class Validation:
 
     def _check(self, sentence: Sentence) -> None:
         """Check what the reader left: heads, labels, characters."""
-        whole = not self._reader.noted
+        faulty = {line for line, severity, _ in self._reader.noted if severity == "error"}
         self.sentences += 1
         self.words += len(sentence)
         self._check_presence(sentence)
-        if whole:
+        if not faulty:
             for line, message in head_faults(sentence, required=False):
                 self._reader.sentence_fault(line, message)
             tops = [word for word, head in enumerate(sentence.heads, 1) if head == 0]
@@ -132,7 +132,7 @@ class Validation:
                 line = sentence.lines[tops[1] - 1]
                 self._reader.sentence_warning(line, f"several roots: words {words} have HEAD 0")
         else:
-            self._check_words(sentence)
+            self._check_words(sentence, faulty)
         if "_" in sentence.deprels:
             for row, head, line in zip(sentence.rows, sentence.heads, sentence.lines, strict=True):
                 if head >= 0 and row[7] == "_":
@@ -164,13 +164,15 @@ class Validation:
             if row[6] == "_":
                 self._reader.sentence_fault(line, f"HEAD missing (_) for word {row[0]}, others have one")
 
-    def _check_words(self, sentence: Sentence) -> None:
+    def _check_words(self, sentence: Sentence, faulty: set[int]) -> None:
         """Report heads that are wrong whatever the words are that the reader could not use."""
-        for row, line in zip(sentence.rows, sentence.lines, strict=True):
-            if row[0].isdecimal() and row[6]:
-                fault = word_fault(small_int(row[0]), row[6], math.inf, required=False)
-                if fault:
-                    self._reader.sentence_fault(line, fault)
+        for row, head, line in zip(sentence.rows, sentence.heads, sentence.lines, strict=True):
+            if not row[0].isdecimal() or not row[6]:
+                continue
+            word = small_int(row[0])
+            fault = word_fault(word, row[6], math.inf, required=False)
+            if fault and not (head == word and line in faulty):  # the number may be what is wrong
+                self._reader.sentence_fault(line, fault)
 
     def _check_file(self) -> None:
         reader, warn = self._reader, self._reader.warning

@@ -101,6 +101,12 @@ class TestRows:
             (6, "HEAD '-1' of word 7 is negative; 0 is the root, _ is no head"),
         ]
 
+    def test_a_wrong_number_is_told_once(self):
+        assert errors(word(0, 0), word(1, 0), word(3, 3)) == [
+            (1, "ID is '0', 1 expected"),
+            (3, "ID is '3', 2 expected"),
+        ]
+
     def test_bytes_of_another_encoding(self):
         """Each line, with the rest of it checked as far as it can be read."""
         lines = [word(1, 2, "é\x92"), word(2), "# é", word(3, 7, "é"), word(5, 2, "é")]
@@ -113,7 +119,6 @@ class TestRows:
             (5, bad),
             (5, "ID is '5', 4 expected"),
         ]
-        assert problems(text(lines[1:3]).encode("latin-1"), encoding="latin-1") == []
 
     def test_bytes_that_become_line_ends(self):
         ((line, severity, message),) = problems(
@@ -182,6 +187,12 @@ class TestHeads:
 def test_warnings(data, line, message):
     """What the reader takes, but may be an accident; the reader's number of the line is kept."""
     assert problems(data) == [(line, "warning", message)]
+
+
+def test_a_warning_hides_no_error():
+    """The heads of a sentence after a byte order mark are checked like all others."""
+    assert [line for line, *_ in problems("\ufeff" + text([word(1, 2), word(2, 7)]))] == [1, 2]
+    assert len(problems("\ufeff" + text([word(1, 2), word(2, 1)]))) == 2
 
 
 def test_text_of_windows_read_as_latin():

@@ -92,6 +92,8 @@ def head_faults(
     for word, head in enumerate(sentence.heads, 1):
         if not 0 <= head <= size or head == word:
             fault = word_fault(word, sentence.rows[word - 1][6], size, required)
+            if required and not fault:  # the column is well, the head is not: read with heads="ignore"
+                fault = f"the HEAD of word {word} was not read"
             if fault:
                 yield sentence.lines[word - 1], fault
     # a head that cannot be read or is out of range may have been meant for the root

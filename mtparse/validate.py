@@ -93,6 +93,7 @@ class Validation:
                 if sentence is not None:
                     self._check(sentence)
                     reader.number += 1
+                reader.comments = []  # of no use here, and there may be more than memory holds
                 yield from self._issues()
         except OSError as error:
             readable = False

@@ -9,9 +9,10 @@ from itertools import islice
 import numpy as np
 
 from mtparse._jit import kernel
-from mtparse.errors import ModelError, MtparseError
+from mtparse.errors import ConllError, ModelError, MtparseError
 from mtparse.features.extraction import sentence_scores
 from mtparse.features.index import FeatureWeights
+from mtparse.features.lexicon import Lexicon
 from mtparse.features.templates import Template
 from mtparse.features.words import hash_words
 from mtparse.inference.kernels import best_tree_kernel
@@ -21,6 +22,10 @@ from mtparse.workers import Workers
 
 BATCH = 32
 """Sentences that a thread parses at a time."""
+
+MAX_LENGTH = 5000
+"""Words of the longest sentence that is parsed: its scores take 200 megabytes, Eisner's charts a gigabyte
+more, and both some minutes. Ten times the length would be a hundred times the memory and many hours."""
 
 DECODERS = ("auto", "eisner", "mst")
 
@@ -49,12 +54,24 @@ class Parser:
 
     Make one with :meth:`load`. Weights are kept as float32, see
     :class:`mtparse.features.index.FeatureWeights`.
+
+    Notes
+    -----
+    A parser does not change: any number of threads may use one at once, each with calls of its own (an
+    iterator that :meth:`parse` returned belongs to one thread). Processes that were forked may go on with
+    their parent's parser, as long as no other thread was compiling a kernel at the fork, which is what a
+    thread's first sentence does; a parser sent to other processes, as ``multiprocessing`` does it where
+    processes are spawned, travels as its :class:`mtparse.model.Model` and is made anew from it, so that
+    loading the file there is as quick.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
         templates = [Template.parse(t) for t in model.templates]
         self._weights = FeatureWeights(templates, model.keys, model.masks, model.weights)
+
+    def __reduce__(self) -> tuple[type[Parser], tuple[Model]]:
+        return type(self), (self.model,)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Parser:
@@ -107,6 +124,9 @@ class Parser:
         ------
         ValueError
             If the decoder's name is none of these.
+        ConllError
+            At a sentence of more than MAX_LENGTH words. What the source of the sentences raises is raised
+            again. Either way all sentences before are yielded first.
 
         Notes
         -----
@@ -122,10 +142,22 @@ class Parser:
         single = self.model.root == "single"
         weights = self._weights
 
+        failures: list[Exception] = []
+
         def batches():
+            lexicon = Lexicon()
             stream = iter(sentences)
-            while batch := list(islice(stream, BATCH)):
-                yield batch, *weights.encode([s.rows for s in batch])
+            while not failures:
+                batch: list[Sentence] = []
+                try:
+                    for sentence in islice(stream, BATCH):
+                        _require_parsable(sentence)
+                        batch.append(sentence)
+                except Exception as error:
+                    failures.append(error)  # raised when all sentences before it are parsed
+                if not batch:
+                    return
+                yield batch, *lexicon.encode_all([s.rows for s in batch])
 
         def parse(item):
             batch, table, encoded = item
@@ -139,3 +171,11 @@ class Parser:
         with Workers(threads) as workers:
             for parsed in workers.map(parse, batches()):
                 yield from parsed
+        if failures:
+            raise failures[0]
+
+
+def _require_parsable(sentence: Sentence) -> None:
+    if len(sentence) > MAX_LENGTH:
+        message = f"{len(sentence)} words; at most {MAX_LENGTH} can be parsed, split it"
+        raise ConllError(sentence.path, sentence.line, f"sentence {sentence.number}: {message}")

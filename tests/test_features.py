@@ -107,9 +107,9 @@ def split(ids, ends):
     return np.split(ids[: ends[-1]], ends[:-1])
 
 
-def index_columns(index, sentences):
+def index_columns(index, sentences, lexicon=None):
     columns, arc = {}, 0
-    table, encoded = index.encode(sentences)
+    table, encoded = (lexicon or Lexicon()).encode_all(sentences)
     for types in encoded:
         n = len(types) - 1
         ids, ends = np.empty(40000, np.int32), np.empty(n * n, np.int64)
@@ -307,16 +307,17 @@ def test_lexicon_table_stays_valid_when_types_are_added():
 
 
 def test_a_full_lexicon_starts_anew_and_features_stay(monkeypatch):
-    monkeypatch.setattr("mtparse.features.index.MAX_TYPES", 5)
+    monkeypatch.setattr("mtparse.features.lexicon.MAX_TYPES", 5)
     sentences, heads = made_up(8)
     index = FeatureIndex.build(sentences, heads, TEMPLATES)
     expected = naive_columns(index.templates, sentences, heads)
     found = Counter()
+    lexicon = Lexicon()
     for number, rows in enumerate(sentences):
-        for arcs_of in index_columns(index, [rows]).values():
+        for arcs_of in index_columns(index, [rows], lexicon).values():
             found[number, frozenset(arcs_of)] += 1
     assert sum(found.values()) == sum(_sentences_of(arcs_of, sentences) for arcs_of in expected.values())
-    assert len(index.lexicon) < 40
+    assert len(lexicon) < 40
 
 
 def _sentences_of(arcs_of, sentences):

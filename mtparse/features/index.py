@@ -8,7 +8,7 @@ import numpy as np
 
 from mtparse.features.extraction import sentence_scores
 from mtparse.features.keys import NO_BARE, event_keys
-from mtparse.features.lexicon import MAX_TYPES, Lexicon, TypeTable
+from mtparse.features.lexicon import Lexicon
 from mtparse.features.program import BIN_BITS, FORMS, compile_templates, form_counts
 from mtparse.features.table import number_table, weight_table
 from mtparse.features.templates import ATTRIBUTES, MULTIVALUED, Template, resolve
@@ -37,31 +37,8 @@ def present_attributes(sentences: Iterable[Sequence[Sequence[str]]]) -> set[str]
     return present - {"e1", "e2"} if present & {"f", "l"} else present
 
 
-class Encoder:
-    """Templates, and the words of sentences in the form in which their features are hashed."""
-
-    def __init__(self, templates: Sequence[Template]) -> None:
-        self.templates = list(templates)
-        self.program = compile_templates(self.templates)
-        self.lexicon = Lexicon()
-
-    def encode(self, sentences: Sequence[Sequence[Sequence[str]]]) -> tuple[TypeTable, list[np.ndarray]]:
-        """Number the words of some sentences, for ``words.hash_words``.
-
-        Returns
-        -------
-        table : TypeTable
-            The types' attributes; valid for this batch whatever is encoded later.
-        types : list of int64 (n+1,)
-        """
-        if len(self.lexicon) > MAX_TYPES:
-            self.lexicon.clear()
-        types = [self.lexicon.encode(rows) for rows in sentences]
-        return self.lexicon.table(), types
-
-
-class FeatureWeights(Encoder):
-    """Templates and the weights of their features: the scores of arcs.
+class FeatureWeights:
+    """Templates and the weights of their features: the scores of arcs. Nothing in it changes any more.
 
     Parameters
     ----------
@@ -75,7 +52,8 @@ class FeatureWeights(Encoder):
     def __init__(
         self, templates: Sequence[Template], keys: np.ndarray, masks: np.ndarray, weights: np.ndarray
     ) -> None:
-        super().__init__(templates)
+        self.templates = list(templates)
+        self.program = compile_templates(self.templates)
         self.size = len(weights)
         masks = masks & np.uint16(FORMS)
         self.table = weight_table(keys[masks != 0], masks[masks != 0], weights)
@@ -85,11 +63,11 @@ class FeatureWeights(Encoder):
 
     def scores(self, rows: Sequence[Sequence[str]]) -> np.ndarray:
         """Scores of all arcs of a sentence, float64 (n+1, n+1), ``[head, modifier]``; unused cells are 0."""
-        table, (types,) = self.encode([rows])
+        table, (types,) = Lexicon().encode_all([rows])
         return sentence_scores(self.program, self.table, hash_words(self.program, table, types))
 
 
-class FeatureIndex(Encoder):
+class FeatureIndex:
     """Templates, and the features of theirs that are known, with their numbers.
 
     A *base* is a template with its values, without direction and distance; its known forms (bare, and
@@ -106,7 +84,8 @@ class FeatureIndex(Encoder):
     """
 
     def __init__(self, templates: Sequence[Template], keys: np.ndarray, masks: np.ndarray) -> None:
-        super().__init__(templates)
+        self.templates = list(templates)
+        self.program = compile_templates(self.templates)
         self.keys = np.ascontiguousarray(keys, np.uint64)
         self.masks = np.ascontiguousarray(masks, np.uint16)
         sizes = form_counts(self.masks)
@@ -155,10 +134,8 @@ class FeatureIndex(Encoder):
         used = 0
         everything = np.zeros(1, np.int64)
         for rows, tree in zip(sentences, heads, strict=True):
-            if len(lexicon) > MAX_TYPES:
-                lexicon.clear()
-            types = lexicon.encode(rows)
-            words = hash_words(program, lexicon.table(), types)
+            table, (types,) = lexicon.encode_all([rows])
+            words = hash_words(program, table, types)
             wanted = tree if source == "gold" else everything
             while True:
                 count = event_keys(program, words, wanted, buffer[used:])

@@ -11,6 +11,7 @@ from mtparse._jit import kernel
 from mtparse.features.extraction import arc_rows, word_row, word_rows
 from mtparse.features.index import FeatureIndex
 from mtparse.features.keys import arc_number, distance_bin
+from mtparse.features.lexicon import Lexicon
 from mtparse.features.program import BINS, HEAD, MODIFIER
 from mtparse.features.words import hash_words, mix
 from mtparse.training.data import ArcRows, Columns
@@ -167,8 +168,9 @@ class Seen(NamedTuple):
 
 def _extract(index: FeatureIndex, sentences, workers: Workers) -> Iterator[Chunk]:
     def encoded():
+        lexicon = Lexicon()
         for begin in range(0, len(sentences), CHUNK):
-            yield index.encode(sentences[begin : begin + CHUNK])
+            yield lexicon.encode_all(sentences[begin : begin + CHUNK])
 
     def extract(item) -> Chunk:
         table, chunk = item

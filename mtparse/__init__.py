@@ -6,10 +6,10 @@ Theorem". The public names are those in ``__all__``; all are loaded when first u
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing's own would take longer to import than all the rest
 if TYPE_CHECKING:
+    from typing import Any
+
     from mtparse.conll import read_conll, write_conll
     from mtparse.errors import ConfigError, ConllError, ModelError, MtparseError, NoTreeError
     from mtparse.evaluation import Scores, evaluate
@@ -53,6 +53,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'mtparse' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(_HOME[name]), name)
 
 

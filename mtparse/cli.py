@@ -9,6 +9,7 @@ import os
 
 import click
 
+from mtparse import __version__
 from mtparse.terminal import Group, stdout, to_stderr, warn, write
 
 # BLAS sums in an order that depends on its threads: with one, models do not depend on the number of cores.
@@ -42,7 +43,7 @@ quiet_option = click.option("--quiet", is_flag=True, help="No progress on standa
 
 
 @click.group(cls=Group, context_settings=CONTEXT)
-@click.version_option(package_name="mtparse", message="mtparse %(version)s")
+@click.version_option(__version__, message="mtparse %(version)s")
 def main() -> None:
     """Train dependency parsers, parse with them and score them."""
 

@@ -56,3 +56,12 @@ class NumericsError(MtparseError):
 
 class NoTreeError(MtparseError, ValueError):
     """The scores forbid every tree of the family (all arcs into a word are -inf, ...)."""
+
+
+def missing_package(error: ImportError) -> str | None:
+    """What to say of a dependency that is missing or does not work; None for a fault of mtparse itself."""
+    package = (error.name or "").partition(".")[0]
+    if package == "mtparse":
+        return None
+    text = f"{package or 'a dependency'} is missing or broken ({error}); "
+    return text + "install mtparse with its dependencies again: pip install ."

@@ -171,11 +171,7 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
         return
     temporary = _temporary_beside(target)
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
-    try:
-        with open(descriptor, mode, **text) as file:
+        with open(temporary, mode.replace("w", "x"), **text) as file:
             yield file
             file.flush()
             if old is not None:
@@ -183,7 +179,7 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException as error:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename in (None, temporary) and error.errno is not None:
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from error

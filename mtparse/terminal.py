@@ -8,14 +8,15 @@ from contextlib import suppress
 
 import click
 
-from mtparse.errors import ConfigError, MtparseError
+from mtparse import interrupts
+from mtparse.errors import ConfigError, MtparseError, missing_package
 
 
 class Group(click.Group):
     """A group whose commands end in one line on stderr and an exit status, never in a traceback.
 
-    The status is 1 for faults of the data or the system, 2 for usage and config, 130 for an interrupt
-    and 141 when the reader of standard output went away.
+    The status is 1 for faults of the data or the system, 2 for usage and config, 130 for an interrupt, 143
+    for SIGTERM and 141 when the reader of standard output went away.
     """
 
     def main(self, *args, **kwargs):
@@ -28,25 +29,36 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context):
         try:
-            result = super().invoke(ctx)
-            if sys.stdout is not None:
-                sys.stdout.flush()
-        except KeyboardInterrupt as error:
-            status = _fail(": ".join(["interrupted", *map(str, error.args)]), 130)
-        except MemoryError:
-            status = _fail("out of memory")
-        except BrokenPipeError:
-            status = 141
-        except OSError as error:
-            status = _fail(_describe(error))
-        except ConfigError as error:
-            status = _fail(str(error), 2)
-        except (MtparseError, UnicodeError) as error:
-            status = _fail(str(error))
-        else:
-            return result
+            with interrupts.working():
+                result = super().invoke(ctx)
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+                return result
+        except (Exception, KeyboardInterrupt) as error:
+            status = _report(error)
         _settle_stdout()
         return ctx.exit(status)
+
+
+def _report(error: BaseException) -> int:
+    """Say in one line why a command ends; its status. A bug, or what click sees to, is raised again."""
+    if (signalled := interrupts.ending(error)) is not None:
+        return _fail(*signalled)
+    if isinstance(error, BrokenPipeError):
+        return 141
+    if isinstance(error, ConfigError):
+        return _fail(str(error), 2)
+    if isinstance(error, ImportError) and (text := missing_package(error)) is not None:
+        return _fail(text)
+    if isinstance(error, MemoryError):
+        return _fail("out of memory")
+    if isinstance(error, OSError):
+        return _fail(_describe(error))
+    if isinstance(error, MtparseError | UnicodeError):
+        return _fail(str(error))
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return _fail("the system allows no more threads; a smaller --jobs needs fewer")
+    raise error
 
 
 def stdout():

@@ -2,16 +2,13 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
-from conftest import heed_interrupts
 
 from mtparse.cli import Group, main
 
@@ -183,35 +180,6 @@ class TestProcess:
         assert b"eval" in process("-h").stdout
         code = "import sys, mtparse.cli; print({'numpy', 'numba', 'scipy', 'yaml'} & set(sys.modules))"
         assert subprocess.check_output([sys.executable, "-c", code]).decode().strip() == "set()"
-
-    @pytest.mark.parametrize("command", ["stats gold", "eval --per-sentence big big"])
-    def test_reader_went_away(self, tmp_path, command):
-        (tmp_path / "big").write_text(GOLD * 3000, encoding="utf-8")
-        reading, writing = os.pipe()
-        os.close(reading)
-        arguments = [sys.executable, "-m", "mtparse", *command.split()]
-        result = subprocess.run(arguments, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
-        os.close(writing)
-        assert (result.returncode, result.stderr) == (141, b"")
-
-    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-    def test_full_disk(self):
-        with open("/dev/full", "wb") as full:
-            arguments = [sys.executable, "-m", "mtparse", "stats", "gold"]
-            result = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
-        assert (result.returncode, result.stderr) == (1, b"mtparse: error: No space left on device\n")
-
-    def test_interrupt(self):
-        """An interrupt while the input is awaited."""
-        arguments = [sys.executable, "-m", "mtparse", "eval", "-", "system"]
-        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        with subprocess.Popen(arguments, preexec_fn=heed_interrupts, **pipes) as running:
-            running.stdin.write(GOLD.encode())
-            running.stdin.flush()
-            time.sleep(2)
-            running.send_signal(signal.SIGINT)
-            _, errors = running.communicate(timeout=60)
-        assert (running.returncode, errors) == (130, b"mtparse: error: interrupted\n")
 
 
 def test_a_system_without_labels_is_pointed_out():

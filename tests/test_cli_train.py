@@ -8,7 +8,6 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-from conftest import heed_interrupts
 from numba.core import event
 
 from mtparse.cli import main
@@ -76,13 +75,6 @@ def test_parse_to_file_and_to_stdout(run, small, tmp_path):
     assert all(s.has_heads for s in parsed)
 
 
-def test_parse_may_overwrite_its_input(run, small, tmp_path):
-    path = tmp_path / "t.conll"
-    path.write_bytes((small / "test.conll").read_bytes())
-    assert call("parse", run, path, "-o", path, "--decoder", "eisner").exit_code == 0
-    assert path.read_bytes() == call("parse", run, small / "test.conll", "--decoder", "eisner").stdout_bytes
-
-
 def test_a_bad_sentence_leaves_no_output(run, small, tmp_path):
     path, out = tmp_path / "t.conll", tmp_path / "o.conll"
     path.write_bytes((small / "test.conll").read_bytes() + b"1\tonly\tfour\tX\n")
@@ -125,16 +117,6 @@ def test_usage_errors(run):
     assert call("train", "x.yaml", "--jobs", -1).exit_code == 2
 
 
-def test_reader_of_the_pipe_goes_away(run, small):
-    command = f"for i in 1 2 3 4 5 6 7 8; do cat {small}/train.conll {small}/train.conll; done"
-    parse = f"{sys.executable} -m mtparse parse {run}"
-    result = subprocess.run(
-        ["bash", "-c", f"({command}) | {parse} | head -n 1"], capture_output=True, text=True, check=False
-    )
-    assert result.stderr == ""
-    assert len(result.stdout.splitlines()) == 1
-
-
 def test_locale_does_not_matter(run, small):
     outputs = set()
     for locale in ({"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "C.UTF-8"}):
@@ -168,71 +150,6 @@ def test_hash_seed_does_not_matter(small, tmp_path):
         )
         models.add((tmp_path / seed / "model.mtparse").read_bytes())
     assert len(models) == 1
-
-
-def test_interrupt_ends_in_one_line(small, tmp_path):
-    import signal
-    import time
-
-    process = subprocess.Popen(
-        [
-            sys.executable, "-m", "mtparse", "train", small / "run.yaml", "--out", tmp_path / "r",
-            "--set", "trainer.passes=1000000", "--set", "trainer.tolerance=0",
-            "--set", "trainer.C=[0.1, 0.2]",
-        ],
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=heed_interrupts,
-    )  # fmt: skip
-    log = tmp_path / "r" / "log.jsonl"
-    for _ in range(600):
-        if log.exists() and log.stat().st_size:
-            break
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert stderr.splitlines()[-1] == "mtparse: error: interrupted"
-    assert "Traceback" not in stderr
-
-
-def shell(command: str, *, timeout: int = 120):
-    """Run a command of mtparse in bash; what it printed and its status."""
-    text = command.replace("mtparse ", f"{sys.executable} -m mtparse ")
-    return subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=timeout, check=False)
-
-
-@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "2> >(true)"])
-def test_training_goes_on_when_nobody_reads_its_progress(redirection, small, tmp_path):
-    done = shell(f"mtparse train {small}/run.yaml --out {tmp_path}/r --set trainer.passes=1 {redirection}")
-    assert done.returncode == 0
-    assert (tmp_path / "r" / "model.mtparse").exists()
-
-
-def test_parse_reads_a_named_pipe(run, small, tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    done = shell(f"cat {small}/test.conll > {tmp_path}/pipe & mtparse parse {run} {tmp_path}/pipe")
-    assert done.returncode == 0
-    assert done.stdout == shell(f"mtparse parse {run} {small}/test.conll").stdout != ""
-
-
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("mtparse parse {run} {small}/test.conll >&-", "standard output is closed"),
-        ("mtparse stats {small}/test.conll >&-", "standard output is closed"),
-        ("mtparse parse {run} {small}/test.conll >/dev/full", "No space left on device"),
-        ("mtparse --help >/dev/full", "No space left on device"),
-        ("mtparse --version >/dev/full", "No space left on device"),
-        ("ulimit -f 1; mtparse parse {run} {small}/train.conll -o {tmp}/o.conll", "o.conll: File too large"),
-    ],
-)
-def test_output_that_cannot_be_written(command, message, run, small, tmp_path):
-    done = shell(command.format(run=run, small=small, tmp=tmp_path))
-    assert done.returncode == 1
-    assert message in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert os.listdir(tmp_path) == []
 
 
 def test_an_empty_input_is_pointed_out(run):

@@ -1,0 +1,103 @@
+"""How signals end the command: in one line, with a status of their own, and with nothing left half-written.
+
+Only the command line installs this; to a program that imports mtparse, signals stay what they were. The state
+is that of the process, as signals are.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+ENDINGS = {signal.SIGINT: ("interrupted", 130), signal.SIGTERM: ("terminated", 143)}
+"""What is said of each signal, and the exit status."""
+
+_ONE = 1.0
+"""Signals within a second of the first belong to it (a shell and its ``make`` may both send one): raised once
+more, they would break off the tidying up."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, tidied up after like an interrupt from the keyboard."""
+
+
+class _State:
+    """Where the process is: ``working`` between imports and the last line, ``ending`` after it."""
+
+    working = ending = False
+    received = 0
+    at = -_ONE
+
+
+def install() -> None:
+    """See to SIGINT and SIGTERM from now on, unless the process was started to ignore them."""
+    for number in ENDINGS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _handle)
+    sys.unraisablehook = _unraisable
+
+
+class working:
+    """The time in which there may be something to tidy up, so that signals become exceptions."""
+
+    def __enter__(self) -> None:
+        _State.working, _State.ending = True, False
+
+    def __exit__(self, *exc: object) -> None:
+        _State.working, _State.ending = False, True
+
+
+def ending(error: BaseException) -> tuple[str, int] | None:
+    """What is said, and the status, where a signal came; None where ``error`` has another cause.
+
+    What the exception itself says, as how to go on, is said with it.
+    Any exception after a signal is the signal's: Python and its extensions turn what is raised in some places
+    into other errors.
+    """
+    if _State.received or isinstance(error, KeyboardInterrupt):
+        text, status = ENDINGS[_State.received or signal.SIGINT]
+        hints = error.args if isinstance(error, KeyboardInterrupt) else ()
+        return ": ".join([text, *map(str, hints)]), status
+    return None
+
+
+def _handle(number: int, frame) -> None:
+    if _State.ending:
+        signal.signal(number, signal.SIG_DFL)  # all is done or said; the next one is not waited for
+    elif not _State.working or _importing(frame):
+        line, status = ENDINGS[number]
+        try:
+            os.write(2, f"mtparse: error: {line}\n".encode())
+        finally:
+            os._exit(status)
+    elif time.monotonic() - _State.at >= _ONE:
+        _State.received, _State.at = number, time.monotonic()
+        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+
+def _importing(frame) -> bool:
+    """Whether the command line is importing what it needs: there is nothing to tidy up yet.
+
+    What is raised within an import may be swallowed by C code or become another error; so it is not raised.
+    """
+    while frame is not None:
+        file, frame = frame.f_code.co_filename, frame.f_back
+        name = None if frame is None else frame.f_globals.get("__name__")
+        if file.startswith("<frozen importlib") and name == "mtparse.cli":
+            return True
+    return False
+
+
+def _unraisable(report) -> None:
+    """Send a signal again whose exception was raised where Python can but ignore it (a callback from C)."""
+    if not isinstance(report.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(report)
+        return
+    from threading import Timer
+
+    number, _State.at = _State.received or signal.SIGINT, -_ONE
+    again = Timer(0.05, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()

@@ -15,7 +15,15 @@ from test_features import TEMPLATES, made_up
 
 from mtparse.errors import ModelError
 from mtparse.features.index import FeatureIndex, FeatureWeights
-from mtparse.model import MODEL_NAME, NEGLIGIBLE, Model, load_model, save_model, without_negligible
+from mtparse.model import (
+    FORMAT_VERSION,
+    MODEL_NAME,
+    NEGLIGIBLE,
+    Model,
+    load_model,
+    save_model,
+    without_negligible,
+)
 from mtparse.parser import Parser
 
 pytestmark = pytest.mark.nojit
@@ -67,12 +75,14 @@ def test_other_files_are_no_models(content, tmp_path):
         load_model(tmp_path / "m")
 
 
-def test_another_version_is_named(model, tmp_path):
+@pytest.mark.parametrize("version", [0, FORMAT_VERSION + 1, 2**31])
+def test_another_version_is_named(version, model, tmp_path):
+    """Before the checksum is looked at, which may be elsewhere in such a file."""
     save_model(model, tmp_path / "m")
     data = bytearray((tmp_path / "m").read_bytes())
-    data[8:12] = struct.pack("<I", 99)
+    data[8:12] = struct.pack("<I", version)
     (tmp_path / "m").write_bytes(data)
-    with pytest.raises(ModelError, match="format version 99, this mtparse reads version 1"):
+    with pytest.raises(ModelError, match=f"version {version}, this mtparse reads version {FORMAT_VERSION};"):
         load_model(tmp_path / "m")
 
 

@@ -12,11 +12,12 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numba
 from numba.core import event
+from numba.core.caching import FunctionCache
 
 PACKAGE = Path(__file__).parent
 
@@ -97,15 +98,32 @@ def compiling_said(say: Callable[[str], None], takes: str) -> Iterator[None]:
         yield
 
 
+class _KernelCache(FunctionCache):
+    """numba's cache of one kernel, whose faults do no harm: what cannot be read or kept is compiled.
+
+    The disk may be full, or a file have been cut off when the power failed.
+    """
+
+    def load_overload(self, *arguments):
+        with suppress(Exception):
+            return super().load_overload(*arguments)
+        return None
+
+    def save_overload(self, *arguments):
+        with suppress(Exception):
+            super().save_overload(*arguments)
+
+
 def _compile(function: Callable, fastmath: set[str] | bool) -> Callable:
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = "" if CACHE is None else str(CACHE)
+    compiled = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
+    if CACHE is None or numba.config.DISABLE_JIT:
+        return compiled
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(CACHE)
     try:
-        return numba.njit(cache=CACHE is not None, nogil=True, error_model="numpy", fastmath=fastmath)(
-            function
-        )
+        compiled._cache = _KernelCache(function)  # as ``cache=True`` does with numba's own class
     finally:
         numba.config.CACHE_DIR = before
+    return compiled
 
 
 def kernel(function: Callable) -> Callable:

@@ -6,6 +6,7 @@ import sys
 
 import numba
 import pytest
+from conftest import ROOT
 
 from mtparse import _jit
 from mtparse._jit import cache_directory, compiling_said, kernel, sources_digest
@@ -91,3 +92,31 @@ def test_nothing_is_said_of_kernels_from_the_cache(monkeypatch, tmp_path):
         with compiling_said(said.append, "a while"):
             assert kernel(double)(4) == 8
     assert len(said) == 1
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+@pytest.mark.parametrize("fault", ["full", "damaged", "none"])
+def test_a_cache_that_fails_does_no_harm(fault, tmp_path):
+    """Kernels are compiled each time, and nothing is said of it."""
+    (tmp_path / "some.py").write_text(
+        "from mtparse._jit import kernel\n@kernel\ndef double(x):\n    return 2 * x\n"
+    )
+    code = "import some; print(some.double(4), sum(some.double.stats.cache_hits.values()))"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    limit = "ulimit -f 0; " if fault == "full" else ""
+    hits = []
+    for _ in range(2):
+        done = subprocess.run(
+            ["bash", "-c", f'{limit}exec "{sys.executable}" -B -c "{code}"'],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        result, found = done.stdout.split()
+        assert result == "8"
+        hits.append(int(found))
+        files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+        assert bool(files) == (fault != "full")
+        if fault == "damaged":
+            for path in files:
+                path.write_bytes(path.read_bytes()[:10])
+    assert hits == [0, fault == "none"]

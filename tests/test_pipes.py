@@ -1,0 +1,249 @@
+"""Pipes that break, disks that are full, limits that are met: one line, a status, nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from click.testing import CliRunner
+
+from mtparse import parser as parsing
+from mtparse.cli import main
+from mtparse.conll import read_conll
+from mtparse.errors import ConllError
+
+ROW = "{}\tw\t_\tN\tN\t_\t0\t_\t_\t_\n"
+
+
+def shell(command: str, *, timeout: int = 300, **environment):
+    """Run a command of mtparse in bash; what it printed and its status."""
+    text = command.replace("mtparse ", f"{sys.executable} -m mtparse ")
+    return subprocess.run(
+        ["bash", "-c", text], capture_output=True, text=True, timeout=timeout, check=False,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def fails(command: str, message: str, **environment) -> None:
+    """The command prints nothing, says one line and ends with status 1."""
+    done = shell(command, **environment)
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert done.stderr.startswith("mtparse: error: ")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def many(small, tmp_path_factory):
+    """More sentences than a pipe holds."""
+    path = tmp_path_factory.mktemp("many") / "many.conll"
+    path.write_bytes((small / "train.conll").read_bytes() * 16)
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(run, small):
+    return shell(f"mtparse parse {run} {small}/test.conll").stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "reader", "lines"),
+    [
+        ("parse {run} {many}", "head -n 1", 1),
+        ("parse {run} {many}", "true", 0),
+        ("stats {many}", "true", 0),
+        ("eval --per-sentence {many} {many}", "head -n 1", 1),
+    ],
+)
+def test_a_reader_that_goes_away(command, reader, lines, run, many):
+    """After a line, or at once: nothing is said, and the status is that of a broken pipe."""
+    done = shell(f"mtparse {command.format(run=run, many=many)} | {reader}; echo ${{PIPESTATUS[0]}}")
+    *printed, status = done.stdout.splitlines()
+    assert (done.stderr, len(printed)) == ("", lines)
+    assert status in ("0", "141")  # a short output fits into the pipe
+
+
+def test_a_broken_pipe_has_a_status(run, many):
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "mtparse", "parse", run, many],
+        stdout=writing, stderr=subprocess.PIPE, timeout=300, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "2> >(true)"])
+def test_training_goes_on_when_nobody_reads_its_progress(redirection, small, tmp_path):
+    done = shell(f"mtparse train {small}/run.yaml --out {tmp_path}/r --set trainer.passes=1 {redirection}")
+    assert done.returncode == 0
+    assert (tmp_path / "r" / "model.mtparse").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("mtparse parse {run} {small}/test.conll >&-", "standard output is closed"),
+        ("mtparse stats {small}/test.conll >&-", "standard output is closed"),
+        ("mtparse parse {run} <&-", "standard input is closed"),
+        ("mtparse eval {small}/test.conll - <&-", "standard input is closed"),
+        ("mtparse parse {run} {small}/test.conll >/dev/full", "No space left on device"),
+        ("mtparse parse {run} {small}/test.conll -o /dev/full", "No space left on device"),
+        ("mtparse stats {small}/test.conll >/dev/full", "No space left on device"),
+        ("mtparse --help >/dev/full", "No space left on device"),
+        ("mtparse --version >/dev/full", "No space left on device"),
+        ("mtparse parse {run} {small}/test.conll -o {small}/run.yaml/o.conll", "o.conll: Not a directory"),
+        ("ulimit -f 1; mtparse parse {run} {small}/train.conll -o {tmp}/o.conll", "o.conll: File too large"),
+    ],
+)
+def test_what_cannot_be_read_or_written(command, message, run, small, tmp_path):
+    fails(command.format(run=run, small=small, tmp=tmp_path), message)
+    assert os.listdir(tmp_path) == []
+
+
+def test_errors_with_nobody_to_read_them(run):
+    """The status is all that is left."""
+    done = shell(f"mtparse parse {run} /nowhere 2>&-")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_directory_that_must_not_be_written(run, small, tmp_path):
+    (tmp_path / "d").mkdir(mode=0o500)
+    fails(f"mtparse parse {run} {small}/test.conll -o {tmp_path}/d/o.conll", "d/o.conll: Permission denied")
+
+
+def test_a_last_sentence_without_a_blank_line_is_parsed(run, small, expected):
+    done = shell(f"head -c -2 {small}/test.conll | mtparse parse {run}")
+    assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
+
+
+def test_sentences_before_a_faulty_row_are_parsed(run, small, expected):
+    """Though the fault is in the same batch; the row is named."""
+    lines = (small / "test.conll").read_text().count("\n")
+    done = shell(f"(cat {small}/test.conll; printf '1\\tcut') | mtparse parse {run} --jobs 2")
+    assert (done.returncode, done.stdout) == (1, expected)
+    assert done.stderr.startswith(f"mtparse: error: <stdin>:{lines + 1}: sentence 11: 2 columns found, 10 ")
+
+
+def test_sentences_before_one_that_is_too_long_are_parsed(run, small, expected, tmp_path):
+    """Refused by file and line before anything of its size is made."""
+    path = tmp_path / "long.conll"
+    text = (small / "test.conll").read_text()
+    path.write_text(text + "".join(map(ROW.format, range(1, 60_001))))
+    done = shell(f"mtparse parse {run} {path}")
+    assert (done.returncode, done.stdout) == (1, expected)
+    line = text.count("\n") + 1
+    message = "sentence 11: 60000 words; at most 5000 can be parsed, split it"
+    assert done.stderr == f"mtparse: error: {path}:{line}: {message}\n"
+
+
+def test_the_longest_sentence_that_is_parsed(run, small, monkeypatch):
+    sentences = list(read_conll(small / "test.conll"))
+    longest = max(map(len, sentences))
+    first = [len(s) for s in sentences].index(longest)
+    parser = parsing.Parser.load(run)
+    monkeypatch.setattr(parsing, "MAX_LENGTH", longest)
+    assert len(list(parser.parse(sentences, threads=2))) == len(sentences)
+    monkeypatch.setattr(parsing, "MAX_LENGTH", longest - 1)
+    stream = parser.parse(sentences, threads=2)
+    assert [len(next(stream)) for _ in range(first)] == [len(s) for s in sentences[:first]]
+    with pytest.raises(ConllError, match=f"sentence {first + 1}: {longest} words; at most {longest - 1} can"):
+        next(stream)
+
+
+def test_parse_reads_a_named_pipe(run, small, expected, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    done = shell(f"cat {small}/test.conll > {tmp_path}/pipe & mtparse parse {run} {tmp_path}/pipe")
+    assert (done.returncode, done.stdout) == (0, expected)
+
+
+@pytest.mark.parametrize("kind", ["same", "symlink", "link"])
+def test_the_output_may_be_the_input(kind, run, small, expected, tmp_path):
+    """By its own name or another; a hard link goes on to hold the input."""
+    path, other = tmp_path / "t.conll", tmp_path / "other.conll"
+    text = (small / "test.conll").read_text()
+    path.write_text(text)
+    if kind == "symlink":
+        other.symlink_to(path)
+    elif kind == "link":
+        other.hardlink_to(path)
+    done = shell(f"mtparse parse {run} {path} -o {path if kind == 'same' else other}")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert path.read_text() == (text if kind == "link" else expected)
+    if kind != "same":
+        assert other.read_text() == expected
+        assert other.is_symlink() == (kind == "symlink")
+
+
+def test_more_jobs_than_cores(run, small, many, expected):
+    done = shell(f"cat {many} {small}/test.conll | mtparse parse {run} --jobs 1000")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n\n") == 16 * 30 + 10
+    assert done.stdout.endswith(expected)
+
+
+def test_a_limit_of_threads(run, many, tmp_path, monkeypatch):
+    def start(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    done = CliRunner().invoke(main, ["parse", str(run), str(many), "--jobs", "2", "-o", str(tmp_path / "o")])
+    assert done.exit_code == 1
+    assert done.stderr == "mtparse: error: the system allows no more threads; a smaller --jobs needs fewer\n"
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_full_disk_while_training(small, run, tmp_path):
+    """The model is larger than a file may be: said by its name, and no part of it stays."""
+    out = f"--quiet --set trainer.passes=1 --out {tmp_path}/r"
+    fails(f"ulimit -f 20; mtparse train {small}/run.yaml {out}", "r/model.mtparse: File too large")
+    assert not [name for name in os.listdir(tmp_path / "r") if name.endswith((".tmp", ".mtparse"))]
+    assert (tmp_path / "r" / "log.jsonl").stat().st_size
+
+
+def test_a_full_disk_while_the_cache_is_written(small, tmp_path):
+    out = f"--quiet --set trainer.passes=1 --out {tmp_path}/r --cache {tmp_path}/c"
+    fails(f"ulimit -f 20; mtparse train {small}/run.yaml {out}", "File too large")
+    assert os.listdir(tmp_path / "c") == []
+
+
+def test_a_process_that_is_killed_while_it_writes_the_cache(small, tmp_path):
+    """Leaves its temporary folder and no more; others are not hurt by it."""
+    cache = tmp_path / "c"
+    command = f"train {small}/run.yaml --quiet --set trainer.passes=1 --cache {cache}"
+    stop = (
+        "import os, signal, sys, mtparse.training.cache as cache; from mtparse.cli import main\n"
+        "cache._write = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"main({[*command.split(), '--out', str(tmp_path / 'killed')]!r})"
+    )
+    killed = subprocess.run([sys.executable, "-c", stop], timeout=300, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = os.listdir(cache)
+    assert left.startswith(".mtparse-")
+    assert left.endswith(".tmp")
+    for name in ("made", "found"):
+        done = shell(f"mtparse {command} --out {tmp_path / name}")
+        assert (done.returncode, done.stderr) == (0, "")
+    assert len(os.listdir(cache)) == 2
+    models = {(tmp_path / name / "model.mtparse").read_bytes() for name in ("made", "found")}
+    assert len(models) == 1
+
+
+def test_too_little_memory(run, many):
+    """Enough to begin with, then no more."""
+    code = (
+        "import resource, sys; from mtparse.cli import main; import mtparse.parser\n"
+        "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (size + (1 << 20), -1))\n"
+        f"main(['parse', {str(run)!r}, {str(many)!r}])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "mtparse: error: out of memory\n")

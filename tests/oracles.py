@@ -1,7 +1,8 @@
 """Slow and plain answers to the inference problems, by routes the package does not take.
 
 - Enumeration of every tree, up to 6 words or so, checked by closed counts in ``test_oracles.py``.
-- The Laplacians of Koo et al. (2007) as printed, in numpy, and in mpmath with as many digits as it takes.
+- The Laplacians of Koo et al. (2007) as printed, in numpy, in mpmath with as many digits as it takes, and in
+  whole numbers.
 - The textbook projective chart over any semiring; marginals by leaving out one arc at a time.
 - Recursive Chu-Liu-Edmonds as in textbooks; one root by trying all.
 """
@@ -156,6 +157,49 @@ def mp_matrix_tree(scores, single: bool):
         digits *= 2
 
 
+def inverse_times_determinant(matrix) -> tuple[list[list[int]] | None, int]:
+    """Whole numbers ``(A, d)`` such that A / d is the inverse; ``(None, 0)`` of a singular matrix.
+
+    Gauss-Jordan elimination in which every division is exact (Bareiss 1968).
+    """
+    n = len(matrix)
+    work = [[*map(int, row), *(int(i == j) for j in range(n))] for i, row in enumerate(matrix)]
+    last = 1
+    for k in range(n):
+        swap = next((i for i in range(k, n) if work[i][k]), None)
+        if swap is None:
+            return None, 0
+        work[k], work[swap] = work[swap], work[k]
+        pivot = work[k]
+        for i in range(n):
+            if i != k:
+                factor = work[i][k]
+                work[i] = [(pivot[k] * a - factor * b) // last for a, b in zip(work[i], pivot, strict=True)]
+        last = pivot[k]
+    return [row[n:] for row in work], last
+
+
+def exact_matrix_tree(scores, single: bool):
+    """``(log_z, marginals)`` in whole numbers; ``(-inf, None)`` without a tree.
+
+    Only the weights are rounded, to 60 digits; sums of their products are then as exact.
+    """
+    with mpmath.workdps(60):
+        weights = _exponentials(scores)
+        lowest = min((w.man_exp[1] for w in weights.flat if w), default=0)
+        for cell, weight in np.ndenumerate(weights):
+            mantissa, exponent = weight.man_exp
+            weights[cell] = mantissa << (exponent - lowest) if weight else 0
+        inverse, determinant = inverse_times_determinant(laplacian(weights, single))
+        if not determinant:
+            return -np.inf, None
+        n = len(scores) - 1
+        numerators = marginals_from_inverse(weights, np.array(inverse, dtype=object).reshape(n, n), single)
+        shares = [float(mpmath.mpf(x) / determinant) for x in numerators.flat]
+        log_z = mpmath.log(abs(determinant)) + n * lowest * mpmath.log(2)
+        return float(log_z), np.array(shares).reshape(scores.shape)
+
+
 def projective_total(weights, single: bool, plus, zero, one):
     """Sum over projective trees of the product of arc weights, in the semiring ``(plus, *)``.
 
@@ -214,7 +258,8 @@ def best_projective_score(scores, single: bool) -> float:
 def mp_projective(scores, single: bool, arcs=None):
     """``(log_z, marginals)`` with 60 digits; a marginal is the share of Z that goes when its arc does.
 
-    ``arcs`` limits the marginals computed to these (head, modifier) pairs; the others are NaN.
+    ``(-inf, None)`` without a tree. ``arcs`` limits the marginals computed to these (head, modifier) pairs;
+    the others are NaN.
     """
     with mpmath.workdps(60):
         weights = _exponentials(scores)
@@ -223,6 +268,8 @@ def mp_projective(scores, single: bool, arcs=None):
             return projective_total(weights, single, lambda a, b: a + b, mpmath.mpf(0), mpmath.mpf(1))
 
         z = total()
+        if not z:
+            return -np.inf, None
         size = len(scores)
         marginals = np.full(scores.shape, np.nan)
         if arcs is None:

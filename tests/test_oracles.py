@@ -8,6 +8,7 @@ from oracles import (
     all_trees,
     best_projective_score,
     enumerate_family,
+    exact_matrix_tree,
     is_projective,
     mp_matrix_tree,
     mp_projective,
@@ -40,7 +41,7 @@ def test_matrix_tree_oracles_agree_with_enumeration(n, single):
     """Both Laplacian routes give the enumerated numbers."""
     scores = np.random.default_rng(n).normal(size=(n + 1, n + 1)) * 2
     log_z, marginals, _, _ = enumerate_family(scores, False, single)
-    for route in (numpy_matrix_tree, mp_matrix_tree):
+    for route in (numpy_matrix_tree, mp_matrix_tree, exact_matrix_tree):
         route_log_z, route_marginals = route(scores, single)
         assert route_log_z == pytest.approx(log_z, abs=1e-11)
         np.testing.assert_allclose(route_marginals[:, 1:], marginals[:, 1:], atol=1e-11)
@@ -76,3 +77,24 @@ def test_recursive_chu_liu_edmonds_agrees_with_enumeration(single):
             assert tuple(heads) in best_trees
             assert tree_score(scores, heads) == best
     assert 5 < without_tree < 55
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_exact_oracles_know_when_there_is_no_tree(single):
+    """Patterns of forbidden arcs with and without trees, those with the enumerated numbers."""
+    rng = np.random.default_rng(6)
+    outcomes = {True: 0, False: 0}
+    for _ in range(60):
+        n = int(rng.integers(1, 5))
+        scores = rng.normal(size=(n + 1, n + 1)) * 1000
+        scores[rng.random(scores.shape) < 0.5] = -np.inf
+        for projective, route in ((False, exact_matrix_tree), (True, mp_projective)):
+            log_z, marginals, best, _ = enumerate_family(scores, projective, single)
+            outcomes[best > -np.inf] += 1
+            route_log_z, route_marginals = route(scores, single)
+            assert route_log_z == pytest.approx(log_z, rel=1e-14, abs=1e-12)
+            if best == -np.inf:
+                assert route_marginals is None
+            else:
+                np.testing.assert_allclose(route_marginals, marginals, atol=1e-12)
+    assert min(outcomes.values()) > 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -254,3 +255,28 @@ def test_runs_come_back_as_they_were(validated, tmp_path):
         assert back.best["mst"].right == 7
         np.testing.assert_array_equal(back.best["mst"].u, np.arange(4.0))
     assert runs.load_run(str(tmp_path / "none")) is None
+
+
+@pytest.mark.parametrize("name", ["log-linear", "max-margin"])
+def test_a_full_disk_loses_no_checkpoint(name, small, tmp_path, monkeypatch):
+    overrides = [*SETTINGS[name], "trainer.passes=5", "checkpoint=1"]
+    train_small(small, tmp_path / "whole", *overrides)
+    C = load_config(small / "run.yaml", overrides).trainer.C[0]
+    state = f"{tmp_path}/r/checkpoint/run C={C}.state"
+    write, written = runs.write_packed, []
+
+    def full(path, *args):
+        written.append(path)
+        if len(written) == 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        write(path, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "write_packed", full)
+        with pytest.raises(OSError, match="No space left on device") as caught:
+            train_small(small, tmp_path / "r", *overrides)
+    assert caught.value.filename == state
+    assert Checkpoint(state.removesuffix(".state"), 1).unfinished().resumed.passes == 2
+    resume(small, tmp_path / "r", *overrides)
+    for file in ("model.mtparse", "parsed.conll"):
+        assert (tmp_path / "r" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()

@@ -202,6 +202,17 @@ def remove_folder(folder: str | os.PathLike) -> None:
     shutil.rmtree(doomed, ignore_errors=True)
 
 
+@contextmanager
+def named(path: str) -> Iterator[None]:
+    """Give the name of a file to errors of writing to it, which Python leaves out once a file is open."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise type(error)(error.errno, error.strerror, path) from error
+
+
 def _temporary_beside(path: str | os.PathLike) -> str:
     return os.path.join(os.path.dirname(path), f".mtparse-{secrets.token_hex(6)}.tmp")
 

@@ -19,7 +19,7 @@ import numpy as np
 from mtparse.errors import ModelError
 from mtparse.files import atomic_writer
 
-_PREFIX = struct.Struct("<8sIQ")
+PREFIX = struct.Struct("<8sIQ")
 _ALIGN = 64
 _TYPES = {"|u1", "<u2", "<u4", "<u8", "<i8", "<f4", "<f8"}
 
@@ -48,7 +48,7 @@ def write_packed(
         described.append({"name": name, "type": kind, "shape": list(array.shape), "offset": at})
         at += -(-array.nbytes // _ALIGN) * _ALIGN
     text = json.dumps({**header, "arrays": described}, ensure_ascii=False, sort_keys=True).encode()
-    text += b" " * (-(_PREFIX.size + len(text)) % _ALIGN)
+    text += b" " * (-(PREFIX.size + len(text)) % _ALIGN)
     digest = hashlib.sha256()
     with atomic_writer(path) as file:
 
@@ -56,7 +56,7 @@ def write_packed(
             digest.update(data)
             file.write(data)
 
-        put(_PREFIX.pack(magic, version, len(text)))
+        put(PREFIX.pack(magic, version, len(text)))
         put(text)
         for array in arrays.values():
             data = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
@@ -84,9 +84,9 @@ def read_packed(
     """
     path = os.fspath(path)
     data = _read(path)
-    if len(data) < _PREFIX.size or data[: len(magic)] != magic:
+    if len(data) < PREFIX.size or data[: len(magic)] != magic:
         raise ModelError(f"{path}: not a {what} of mtparse")
-    _, found, length = _PREFIX.unpack_from(data)
+    _, found, length = PREFIX.unpack_from(data)
     if found != version:
         raise ModelError(
             f"{path}: format version {found}, this mtparse reads version {version}; "
@@ -95,7 +95,7 @@ def read_packed(
     body = data[:-32]
     if hashlib.sha256(body).digest() != data[-32:]:
         raise ModelError(f"{path}: the {what} is damaged or cut off (its checksum does not match)")
-    start = _PREFIX.size
+    start = PREFIX.size
     try:
         header = json.loads(bytes(body[start : start + length]))
         arrays = {d["name"]: _array(body, start + length, d) for d in header.pop("arrays")}

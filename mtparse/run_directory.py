@@ -7,12 +7,13 @@ import os
 import platform
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import version
 
 from mtparse._jit import PACKAGE, sources_digest
 from mtparse.config import Config, comparable, config_to_dict, dump_config, load_config
 from mtparse.errors import MtparseError
-from mtparse.files import atomic_writer, clear_temporaries, lock_directory, remove_folder
+from mtparse.files import atomic_writer, clear_temporaries, lock_directory, named, remove_folder
 from mtparse.training.runs import Checkpoint
 
 CONFIG_NAME, LOG_NAME, SCORES_NAME = "config.yaml", "log.jsonl", "scores.json"
@@ -193,7 +194,7 @@ class RunDirectory:
 
     def log(self, record: dict) -> None:
         """Append a line to the log."""
-        with self._lock:
+        with self._lock, named(self.file(LOG_NAME)):
             self._log.write(json.dumps(record) + "\n")
             self._log.flush()
 
@@ -225,5 +226,6 @@ class RunDirectory:
 
     def close(self) -> None:
         """Close the log and let other processes in."""
-        self._log.close()
+        with suppress(OSError):  # on a full disk, what could not be written was said already
+            self._log.close()
         self._release()

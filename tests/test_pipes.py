@@ -200,8 +200,14 @@ def test_a_limit_of_threads(run, many, tmp_path, monkeypatch):
 
 
 def test_a_full_disk_while_training(small, run, tmp_path):
-    """The model is larger than a file may be: said by its name, and no part of it stays."""
+    """A file would be larger than it may be: said by its name, and no part of a model stays."""
     out = f"--quiet --set trainer.passes=1 --out {tmp_path}/r"
+    fails(
+        f"ulimit -f 20; mtparse train {small}/run.yaml {out}",
+        "r/checkpoint/run C=0.1.journal: File too large",
+    )
+    assert not (tmp_path / "r").exists()  # nothing was trained yet
+    out += " --set checkpoint=0"
     fails(f"ulimit -f 20; mtparse train {small}/run.yaml {out}", "r/model.mtparse: File too large")
     assert not [name for name in os.listdir(tmp_path / "r") if name.endswith((".tmp", ".mtparse"))]
     assert (tmp_path / "r" / "log.jsonl").stat().st_size

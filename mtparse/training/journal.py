@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from contextlib import suppress
 
 import numpy as np
 
 from mtparse.errors import MtparseError
+from mtparse.files import named
 
 _HEAD = struct.Struct("<IId")
 """Checksums of the point and of all that follows here, and the value; the gradient comes after them."""
@@ -73,13 +75,15 @@ class Journal:
     def append(self, point: np.ndarray, value: float, gradient: np.ndarray) -> None:
         """Keep an evaluation, after all that were recalled or kept."""
         of_rest = zlib.crc32(gradient, zlib.crc32(struct.pack("<d", value)))
-        self._file.seek(self._at * self._size)
-        self._file.write(_HEAD.pack(zlib.crc32(point), of_rest, value))
-        self._file.write(memoryview(gradient).cast("B") if gradient.size else b"")
-        self._file.flush()
+        with named(self._path):
+            self._file.seek(self._at * self._size)
+            self._file.write(_HEAD.pack(zlib.crc32(point), of_rest, value))
+            self._file.write(memoryview(gradient).cast("B") if gradient.size else b"")
+            self._file.flush()
         self._at += 1
         self._known = self._at
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        with suppress(OSError):  # on a full disk, what could not be written was said already
+            self._file.close()

@@ -21,7 +21,8 @@ with instrumented("mtparse"):
 
     from mtparse.errors import ModelError
     from mtparse.features.index import FeatureIndex
-    from mtparse.model import _MAGIC, _PREFIX, FORMAT_VERSION, Model, save_model
+    from mtparse.model import _MAGIC, FORMAT_VERSION, Model, save_model
+    from mtparse.packed import PREFIX
     from mtparse.parser import Parser
     from mtparse.sentence import Sentence
     from mtparse.trees import head_array, is_tree
@@ -57,7 +58,7 @@ def mended(data: bytes) -> bytes:
     how, data = data[:1], data[1:]
     if how == b"h":
         header, _, arrays = data.partition(b"\n")
-        data = _PREFIX.pack(_MAGIC, FORMAT_VERSION, len(header)) + header + arrays
+        data = PREFIX.pack(_MAGIC, FORMAT_VERSION, len(header)) + header + arrays
     return data + hashlib.sha256(data).digest() if how in (b"c", b"h") else data
 
 
@@ -105,8 +106,8 @@ def seeds():
             path = Path(folder, "m")
             save_model(model, path)
             data = path.read_bytes()
-            length = _PREFIX.unpack_from(data)[2]
-            header, arrays = data[_PREFIX.size :][:length], data[_PREFIX.size + length : -32]
+            length = PREFIX.unpack_from(data)[2]
+            header, arrays = data[PREFIX.size :][:length], data[PREFIX.size + length : -32]
             yield b"_" + data
             yield b"c" + data[:-32]
             yield b"h" + header + b"\n" + arrays

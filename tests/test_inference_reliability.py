@@ -68,8 +68,10 @@ def inputs(draw, most_words=MOST_WORDS):
     return scale, scores
 
 
-def relative(got: float, exact: float) -> float:
-    return abs(got - exact) / max(1.0, abs(exact))
+def size_of(scores) -> float:
+    """What a sum of scores may be as large as on the way, though they cancel in the end; at least 1."""
+    sizes = np.where(np.isfinite(scores), np.abs(scores), 0.0)[:, 1:]
+    return max(1.0, float(sizes.max(axis=0).sum()))
 
 
 def check(family, scale, scores, log_z, marginals, report):
@@ -85,8 +87,9 @@ def check(family, scale, scores, log_z, marginals, report):
         return
     got, got_log_z = family.marginals_and_log_partition(scores)
     for value in (got_log_z, family.log_partition(scores)):
-        errors[f"{name}, log Z"] = max(errors[f"{name}, log Z"], relative(value, log_z))
-        assert relative(value, log_z) <= 1e-12
+        error = abs(value - log_z) / size_of(scores)
+        errors[f"{name}, log Z"] = max(errors[f"{name}, log Z"], error)
+        assert error <= 1e-12
     known = ~np.isnan(marginals)
     error = np.abs(got[known] - marginals[known]).max()
     errors[f"{name}, marginals"] = max(errors[f"{name}, marginals"], error)
@@ -134,8 +137,7 @@ def test_every_tree_listed(family, report):
         log_z, marginals, best, best_trees = enumerate_family(scores, family.projective, family.single)
         check(family, scale, scores, log_z, marginals, report)
         if best > -np.inf:
-            heads = family.best_tree(scores)
-            assert tuple(heads.tolist()) in best_trees or relative(tree_score(scores, heads), best) <= 1e-15
+            assert tuple(family.best_tree(scores).tolist()) in best_trees
 
     holds()
 
@@ -161,7 +163,7 @@ def test_best_trees(family, report):
         assert is_tree(heads)
         assert is_projective(heads) or not family.projective
         assert (heads == 0).sum() == 1 or not family.single
-        assert relative(tree_score(scores, heads), best) <= 1e-14
+        assert abs(tree_score(scores, heads) - best) <= 1e-14 * size_of(scores)
 
     holds()
 
@@ -174,8 +176,7 @@ def test_marginals_are_slopes(family, report):
     @given(inputs(dict.fromkeys(MOST_WORDS, 12)), st.integers(0, 2**32 - 1))
     def holds(drawn, seed):
         scale, scores = drawn
-        log_z = family.log_partition(scores)
-        if log_z == -np.inf:
+        if family.log_partition(scores) == -np.inf:
             return
         arcs = some_arcs(scores, seed)
         cell = arcs[seed % len(arcs)]
@@ -187,7 +188,7 @@ def test_marginals_are_slopes(family, report):
         slope = (family.log_partition(up) - family.log_partition(down)) / width
         error = abs(slope - family.marginals(scores)[cell])
         report[0][f"{family}, scale {scale:g}, slopes"] += 1
-        assert error <= 1e-8 + 8 * math.ulp(max(1.0, abs(log_z))) / width
+        assert error <= 1e-8 + 8 * math.ulp(size_of(scores)) / width
 
     holds()
 
@@ -208,5 +209,5 @@ def test_long_sentences(n, scale, family, report):
     assert math.isfinite(log_z)
     assert np.isfinite(marginals).all()
     assert error <= 1e-10
-    assert relative(family.log_partition(scores), log_z) <= 1e-12
+    assert family.log_partition(scores) == pytest.approx(log_z, rel=1e-12)
     assert tree_score(scores, family.best_tree(scores)) <= log_z + 1e-12 * abs(log_z)

@@ -97,10 +97,7 @@ def cached(directory: str, name: str, make: Callable[[str], Training]) -> Traini
             raise MtparseError(f"{folder}: a file, where the cache must keep a folder; remove it")
         temporary = os.path.join(directory, f".mtparse-{secrets.token_hex(6)}.tmp")
         try:
-            os.mkdir(temporary)
-        except OSError as error:
-            raise MtparseError(f"{directory}: the cache cannot be written: {error.strerror}") from error
-        try:
+            _make_folder(temporary)
             _write(temporary, *make(temporary))
             try:
                 os.rename(temporary, folder)
@@ -110,6 +107,15 @@ def cached(directory: str, name: str, make: Callable[[str], Training]) -> Traini
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     return _read(folder)
+
+
+def _make_folder(path: str) -> None:
+    try:
+        os.mkdir(path)
+    except OSError as error:
+        raise MtparseError(
+            f"{os.path.dirname(path)}: the cache cannot be written: {error.strerror}"
+        ) from error
 
 
 def _write(folder: str, index: FeatureIndex, rows: ArcRows, columns: Columns) -> None:

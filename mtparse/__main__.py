@@ -5,10 +5,12 @@ itself starts, are beyond reach: an interrupt then ends it with Python's own mes
 """
 
 import os
+import sys
 
 
 def main() -> None:
     """Run the command line of this process."""
+    _read_names_as_utf8()
     try:
         from mtparse import interrupts
 
@@ -24,6 +26,16 @@ def main() -> None:
             raise
         raise SystemExit(f"mtparse: error: {text}") from None
     command()
+
+
+def _read_names_as_utf8() -> None:
+    """Begin the process anew in Python's UTF-8 mode where it takes the names of files for ASCII.
+
+    Python does so in the locale C with PYTHONUTF8=0, and can then open no file that a config names beyond
+    ASCII. Names are bytes there as everywhere; that they are UTF-8 is the only sensible guess.
+    """
+    if sys.getfilesystemencoding() == "ascii" and "utf8" not in sys._xoptions and sys.executable:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 if __name__ == "__main__":

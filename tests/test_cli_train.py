@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 from click.testing import CliRunner
+from conftest import ROOT
 from numba.core import event
 
 from mtparse.cli import main
@@ -128,6 +130,37 @@ def test_locale_does_not_matter(run, small):
         )
         outputs.add(result.stdout)
     assert len(outputs) == 1
+
+
+def test_names_beyond_ascii_in_any_locale(small, tmp_path):
+    """Files that the config names, its folder, the run and its directory."""
+    made = []
+    folder = tmp_path / "gö"
+    for locale in ({"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "C.UTF-8"}):
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), **locale}
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(small, folder / "ağaç")
+        (folder / "ağaç" / "train.conll").rename(folder / "ağaç" / "eğitim.conll")
+        text = (folder / "ağaç" / "run.yaml").read_text().replace("train.conll", "eğitim.conll")
+        (folder / "ağaç" / "run.yaml").write_text(f"{text}name: koşu\n", encoding="utf-8")
+        for command in (
+            "train ağaç/run.yaml --set trainer.passes=1 --quiet",
+            "parse runs/koşu ağaç/test.conll -o gölge.conll",
+        ):
+            subprocess.run(
+                [sys.executable, "-m", "mtparse", *command.split()],
+                check=True, capture_output=True, cwd=folder, env=environment,
+            )  # fmt: skip
+        names = ("runs/koşu/model.mtparse", "runs/koşu/config.yaml", "gölge.conll")
+        made.append([(folder / name).read_bytes() for name in names])
+    assert made[0] == made[1]
+
+
+def test_a_finished_run_is_not_trained_again(run):
+    result = call("train", "--resume", run)
+    assert result.exit_code == 0
+    assert result.stderr == f"{run}: this run is finished, nothing is left to train\n"
+    assert result.stdout.startswith("chosen: ")
 
 
 def test_hash_seed_does_not_matter(small, tmp_path):

@@ -18,7 +18,9 @@ from mtparse.errors import ConfigError, ConllError, MtparseError
 from mtparse.evaluation import evaluate
 from mtparse.experiment import format_summary, train
 from mtparse.parser import Parser
+from mtparse.progress import Progress
 from mtparse.treebank import validation_mask
+from mtparse.trees import head_array, is_projective, projectivize
 
 nojit = pytest.mark.nojit
 
@@ -139,6 +141,43 @@ def test_all_trainers_learn(name, trees, small, tmp_path):
     assert ("C = " in text) == (name != "perceptron")
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_crossing_trees_are_made_projective_for_projective_models(name, small, tmp_path, capsys):
+    """It is said of how many; losses stay above 0, and parses within what a projective tree can have."""
+    gold = list(read_conll(small / "train.conll"))
+    trees = [head_array(s.heads) for s in gold]
+    crossing = sum(not is_projective(tree) for tree in trees)
+    config = load_config(small / "run.yaml", [*SETTINGS[name], "trees=projective", "trainer.passes=8"])
+    train(config, os.fspath(tmp_path / "r"), progress=Progress())
+    assert f"projectivized {crossing} of 30 training sentences\n" in capsys.readouterr().err
+    assert crossing > 3
+    objectives = [r["objective"] for r in log_of(tmp_path / "r") if "objective" in r]
+    assert bool(objectives) == (name != "perceptron")
+    assert min(objectives, default=0) >= 0
+    parsed = Parser.load(tmp_path / "r").parse(gold)
+    for tree, found in zip(trees, parsed, strict=True):
+        assert (tree == head_array(found.heads)).sum() <= (tree == projectivize(tree, "multi")).sum()
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_unknown_tags_and_labels_in_validation_data_are_no_fault(name, small, tmp_path):
+    text = "1\tneu\t_\tQ\tQ\tF=9\t2\tnew\t_\t_\n2\tlos\t_\t_\t_\t_\t0\tnewer\t_\t_\n\n"
+    (tmp_path / "new.conll").write_text(text)
+    new = f"{tmp_path}/new.conll"
+    summary = train_small(
+        small,
+        tmp_path / "r",
+        *SETTINGS[name],
+        f"data.valid={new}",
+        f"data.test={new}",
+        "trainer.passes=1",
+    )
+    assert summary["valid"]["all_tokens"] in (0, 50, 100)
+    parsed = list(read_conll(tmp_path / "r" / "parsed.conll", heads="required"))
+    assert [s.deprels for s in parsed] == [["_", "_"]]
+    assert evaluate(read_conll(new), parsed).label_accuracy == 0
+
+
 @pytest.mark.parametrize("name", ["perceptron", "log-linear", "max-margin"])
 def test_models_do_not_depend_on_threads_or_directory(name, small, tmp_path):
     overrides = [*SETTINGS[name], "trainer.passes=2", "refit=true"]
@@ -249,6 +288,16 @@ def test_a_used_directory_is_refused(small, tmp_path):
     with pytest.raises(MtparseError, match="exists and is not empty; name another directory with --out"):
         train_small(small, tmp_path / "r")
     assert os.listdir(tmp_path / "r") == ["precious"]
+
+
+def test_a_directory_that_cannot_be_is_found_before_the_work(small, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("x")
+    with monkeypatch.context() as patch:
+        patch.setattr(experiment, "prepare", lambda *args: pytest.fail("the work began"))
+        with pytest.raises(OSError, match=r"file/r"):
+            train_small(small, tmp_path / "file" / "r")
+    train_small(small, tmp_path / "new" / "folders" / "r", "trainer.passes=1")
+    assert (tmp_path / "new" / "folders" / "r" / "model.mtparse").exists()
 
 
 _CYCLE = "1\ta\t_\tX\tX\t_\t2\t_\t_\t_\n2\tb\t_\tX\tX\t_\t1\t_\t_\t_\n"
@@ -362,7 +411,9 @@ def test_nothing_to_learn_refits_to_nothing(tmp_path):
     )
     summary = train_small(tmp_path, tmp_path / "a")
     assert summary["passes"] == 0
-    assert not Parser.load(tmp_path / "a").model.weights.any()
+    model = Parser.load(tmp_path / "a").model
+    assert not model.weights.any()
+    assert [e["reason"] for e in model.info["ended"]] == ["converged: the start is optimal"]
 
 
 @nojit

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 
+import numba
 import numpy as np
 import pytest
 
 from mtparse.conll import format_sentence, read_conll
 from mtparse.inference import TreeFamily
 from mtparse.parser import Parser
-from mtparse.trees import is_projective, is_tree
+from mtparse.trees import head_array, is_projective, is_tree
 
 pytestmark = pytest.mark.nojit
 
@@ -91,6 +92,16 @@ def test_parsing_is_lazy(parser, small):
 def test_one_word(parser):
     (parsed,) = parser.parse(read("1\tGo\t_\tV\tV\t_\t_\t_\t_\t_\n"))
     assert parsed.heads == [0]
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="so many words need compiled kernels")
+@pytest.mark.parametrize("decoder", ["eisner", "mst"])
+def test_many_identical_words(parser, decoder):
+    """Ties all along, and a square of arcs: neither recursion nor memory for the features of each."""
+    n = 1200
+    words = read("".join(f"{i}\tla\t_\tX\tX\t_\t_\t_\t_\t_\n" for i in range(1, n + 1)))
+    (parsed,) = parser.parse(words, decoder=decoder)
+    assert is_tree(head_array(parsed.heads))
 
 
 def test_wrong_decoder(parser):

@@ -168,5 +168,5 @@ def train_log_linear(
     return result(
         False,
         f"the line search found no lower point after {done} steps, at relative gradient norm {norm:.2g} "
-        f"(wanted {tolerance:g}): {ended.message}",
+        f"(wanted {tolerance:g}): {ended.message.rstrip(': ')}",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -90,6 +91,21 @@ def test_every_command_and_option_has_help_and_stands_in_the_readme():
 def test_files_named_in_the_readme_exist():
     for name in set(re.findall(r"`((?:configs|data|results|scripts|mtparse)/[\w./-]+)`", README)):
         assert (ROOT / name).exists(), name
+
+
+def test_tests_named_in_the_table_of_cases_exist():
+    text = (ROOT / "tests" / "CASES.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (B\d\d) \|.*\| ([^|]*) \|$", text, re.MULTILINE)
+    assert [case for case, _ in rows] == sorted({case for case, _ in rows})
+    assert len(rows) >= 33
+    for case, cell in rows:
+        names = re.findall(r"`(tests/\w+\.py)::([\w:]+)`", cell)
+        assert names, case
+        for path, name in names:
+            block = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+            for part in name.split("::"):
+                block = next((node for node in block.body if getattr(node, "name", None) == part), None)
+                assert block is not None, f"{case}: {path}::{name}"
 
 
 def test_help_is_quick_to_import():

@@ -25,7 +25,11 @@ def main() -> None:
         if (text := missing_package(error)) is None:
             raise
         raise SystemExit(f"mtparse: error: {text}") from None
-    command()
+    try:
+        command()
+    except SystemExit as ended:
+        interrupts.leave(ended.code)
+        raise
 
 
 def _read_names_as_utf8() -> None:

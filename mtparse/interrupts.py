@@ -63,6 +63,20 @@ def ending(error: BaseException) -> tuple[str, int] | None:
     return None
 
 
+def leave(status: object) -> None:
+    """End the process with the status of a signal, if one came; all is said and tidied up by then.
+
+    Python would end some of these with the signal itself: those in which C code ran Python code when it came.
+    """
+    if _State.received:
+        from contextlib import suppress
+
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        os._exit(status if isinstance(status, int) else 1)
+
+
 def _handle(number: int, frame) -> None:
     if _State.ending:
         signal.signal(number, signal.SIG_DFL)  # all is done or said; the next one is not waited for
@@ -98,6 +112,11 @@ def _unraisable(report) -> None:
     from threading import Timer
 
     number, _State.at = _State.received or signal.SIGINT, -_ONE
-    again = Timer(0.05, os.kill, (os.getpid(), number))
+
+    def send() -> None:
+        if _State.working:  # else another exception has ended the command meanwhile
+            os.kill(os.getpid(), number)
+
+    again = Timer(0.05, send)
     again.daemon = True
     again.start()

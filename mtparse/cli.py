@@ -176,7 +176,7 @@ def train_command(
       mtparse train --resume runs/demo
     """
     if config is None and resume is None:
-        raise click.UsageError("Missing argument 'CONFIG'.")
+        raise click.UsageError("Missing argument 'CONFIG' (or --resume RUN).")
     if out is not None and resume is not None:
         raise click.UsageError("--out and --resume exclude each other.")
     from mtparse.config import load_config
@@ -190,7 +190,7 @@ def train_command(
     from mtparse.experiment import format_summary, train
     from mtparse.progress import Progress
 
-    out = resume or out or os.path.join("runs", settings.name)
+    out = resume if resume is not None else out or os.path.join("runs", settings.name)
     summary = train(
         settings, out, jobs=jobs, progress=Progress(quiet), cache=cache, resume=resume is not None
     )

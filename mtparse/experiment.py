@@ -28,6 +28,7 @@ from mtparse.run_directory import (
     RunDirectory,
     finished,
     require_free,
+    tidy,
     versions,
 )
 from mtparse.training.base import TrainResult
@@ -134,7 +135,8 @@ def train(
     threads = thread_count(jobs or config.threads)
     if not resume:
         require_free(out)
-    elif summary := finished(out, config):
+    elif (summary := finished(out, config)) is not None:
+        tidy(out)
         progress.say(f"{out}: this run is finished, nothing is left to train")
         return summary
     require_files([config])

@@ -186,13 +186,38 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
         raise
 
 
+def is_temporary(name: str) -> bool:
+    """Whether a file's name is that of one which is being written, or was when its process was killed."""
+    return name.startswith(".mtparse-") and name.endswith(".tmp")
+
+
 def clear_temporaries(folder: str | os.PathLike) -> None:
     """Remove what killed processes left half written in a folder in which no other process works."""
-    for left in Path(folder).glob(".mtparse-*.tmp"):
+    for left in Path(folder).iterdir():
+        if not is_temporary(left.name):
+            continue
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
         else:
             left.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike) -> Iterator[str]:
+    """Make a folder that appears, with what is put into the one that is yielded, whole or not at all.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made, or if there is one that holds something.
+    """
+    temporary = _temporary_beside(path)
+    try:
+        os.mkdir(temporary)
+        yield temporary
+        os.rename(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def remove_folder(folder: str | os.PathLike) -> None:

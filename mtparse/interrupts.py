@@ -11,7 +11,12 @@ import signal
 import sys
 import time
 
-ENDINGS = {signal.SIGINT: ("interrupted", 130), signal.SIGTERM: ("terminated", 143)}
+ENDINGS = {
+    signal.SIGINT: ("interrupted", 130),
+    signal.SIGTERM: ("terminated", 143),
+}
+if hasattr(signal, "SIGHUP"):
+    ENDINGS[signal.SIGHUP] = ("the terminal was closed", 129)
 """What is said of each signal, and the exit status."""
 
 _ONE = 1.0
@@ -20,7 +25,7 @@ more, they would break off the tidying up."""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, tidied up after like an interrupt from the keyboard."""
+    """SIGTERM or SIGHUP, tidied up after like an interrupt from the keyboard."""
 
 
 class _State:
@@ -32,7 +37,7 @@ class _State:
 
 
 def install() -> None:
-    """See to SIGINT and SIGTERM from now on, unless the process was started to ignore them."""
+    """See to these signals from now on, unless the process was started to ignore them."""
     for number in ENDINGS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _handle)
@@ -88,7 +93,7 @@ def _handle(number: int, frame) -> None:
             os._exit(status)
     elif time.monotonic() - _State.at >= _ONE:
         _State.received, _State.at = number, time.monotonic()
-        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+        raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
 
 def _importing(frame) -> bool:

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from mtparse._jit import kernel
-from mtparse.errors import ConllError, ModelError, MtparseError
+from mtparse.errors import ModelError, MtparseError
 from mtparse.features.extraction import sentence_scores
 from mtparse.features.index import FeatureWeights
 from mtparse.features.lexicon import Lexicon
@@ -17,15 +17,11 @@ from mtparse.features.templates import Template
 from mtparse.features.words import hash_words
 from mtparse.inference.kernels import best_tree_kernel
 from mtparse.model import Model, load_model
-from mtparse.sentence import Sentence
+from mtparse.sentence import Sentence, require_parsable
 from mtparse.workers import Workers
 
 BATCH = 32
 """Sentences that a thread parses at a time."""
-
-MAX_LENGTH = 5000
-"""Words of the longest sentence that is parsed: its scores take 200 megabytes, Eisner's charts a gigabyte
-more, and both some minutes. Ten times the length would be a hundred times the memory and many hours."""
 
 DECODERS = ("auto", "eisner", "mst")
 
@@ -125,8 +121,8 @@ class Parser:
         ValueError
             If the decoder's name is none of these.
         ConllError
-            At a sentence of more than MAX_LENGTH words. What the source of the sentences raises is raised
-            again. Either way all sentences before are yielded first.
+            At a sentence of more than `mtparse.sentence.MAX_PARSED` words. What the source of the sentences
+            raises is raised again. Either way all sentences before are yielded first.
 
         Notes
         -----
@@ -151,7 +147,7 @@ class Parser:
                 batch: list[Sentence] = []
                 try:
                     for sentence in islice(stream, BATCH):
-                        _require_parsable(sentence)
+                        require_parsable(sentence)
                         batch.append(sentence)
                 except Exception as error:
                     failures.append(error)  # raised when all sentences before it are parsed
@@ -173,9 +169,3 @@ class Parser:
                 yield from parsed
         if failures:
             raise failures[0]
-
-
-def _require_parsable(sentence: Sentence) -> None:
-    if len(sentence) > MAX_LENGTH:
-        message = f"{len(sentence)} words; at most {MAX_LENGTH} can be parsed, split it"
-        raise ConllError(sentence.path, sentence.line, f"sentence {sentence.number}: {message}")

@@ -7,7 +7,6 @@ stored as they end, so that an experiment goes on where it was stopped.
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -189,7 +188,7 @@ def _run_group(
         else:
             columns = data.columns
         for cell, config in group.items():
-            shutil.rmtree(store.run(cell), ignore_errors=True)  # of a run that was interrupted here
+            store.clear_run(cell)
             directory = RunDirectory(store.run(cell), config)
             try:
                 ran = [run for run, _ in runs[cell]]

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mtparse.errors import ConllError
+
+MAX_TRAINED = 2000
+"""Words of a sentence that can be trained on: the features of its arcs then take about half a gigabyte."""
+
+MAX_PARSED = 5000
+"""Words of the longest sentence that is parsed: its scores take 200 megabytes, Eisner's charts a gigabyte
+more, and both some minutes. Ten times the length would be a hundred times the memory and many hours."""
+
 
 def _column(index: int, doc: str) -> property:
     return property(lambda self: [row[index] for row in self.rows], doc=doc)
@@ -107,3 +116,16 @@ def format_sentence(sentence: Sentence) -> str:
             done = position
         lines = merged + lines[done:]
     return "\n".join(lines) + "\n\n"
+
+
+def require_parsable(sentence: Sentence) -> None:
+    """Refuse a sentence of more than MAX_PARSED words.
+
+    Raises
+    ------
+    ConllError
+        With its file and line.
+    """
+    if len(sentence) > MAX_PARSED:
+        message = f"{len(sentence)} words; at most {MAX_PARSED} can be parsed, split it"
+        raise ConllError(sentence.path, sentence.line, f"sentence {sentence.number}: {message}")

@@ -15,7 +15,7 @@ from mtparse.config import comparable
 from mtparse.config_yaml import dump_yaml, read_yaml
 from mtparse.errors import ConfigError, MtparseError
 from mtparse.evaluation import Scores, read_sentence_counts
-from mtparse.files import atomic_writer, clear_temporaries, lock_directory
+from mtparse.files import atomic_writer, clear_temporaries, lock_directory, remove_folder
 from mtparse.model import MODEL_NAME
 from mtparse.plan import Cell, Plan
 from mtparse.run_directory import (
@@ -23,6 +23,7 @@ from mtparse.run_directory import (
     PARSED_NAME,
     SCORES_NAME,
     SENTENCES_NAME,
+    read_summary,
     require_free,
     sources,
     versions,
@@ -66,7 +67,7 @@ class Store:
                 "was begun here; begin anew with another --out"
             )
         seconds = self._kept(COST_NAME).get("seconds")
-        self._spent = float(seconds) if isinstance(seconds, int | float) else 0.0
+        self._spent = seconds if isinstance(seconds, float) and 0.0 <= seconds < 1e12 else 0.0
         cells = {str(cell): config for cell, config in plan.as_dict().items()}
         self._agree(PLAN_NAME, cells, cells, "run", "--set is part of it")
         self.finished = {cell: scores for cell in plan.cells if (scores := self._finished(cell))}
@@ -91,8 +92,9 @@ class Store:
             If another process works in the directory.
         """
         self._release = lock_directory(self.path)
-        for folder in (self.path, os.path.join(self.path, "tables")):
-            clear_temporaries(folder)
+        for folder in (self.path, *(os.path.join(self.path, name) for name in ("runs", "tables"))):
+            if os.path.isdir(folder):
+                clear_temporaries(folder)
 
     def close(self) -> None:
         """Let other processes in."""
@@ -107,7 +109,7 @@ class Store:
             else:
                 with open(path, encoding="utf-8") as file:
                     found = json.load(file)
-        except (OSError, ValueError, ConfigError):
+        except (OSError, ValueError, ConfigError, RecursionError):
             return {}
         return dict(found) if isinstance(found, Mapping) else {}
 
@@ -159,8 +161,7 @@ class Store:
         """What the scores of a cell's run are, if it is finished."""
         folder = self.run(cell)
         try:
-            with open(os.path.join(folder, SCORES_NAME), encoding="utf-8") as file:
-                scores = json.load(file)
+            scores = read_summary(folder)
             for key in ("all_tokens", "without_punctuation"):
                 rows = read_sentence_counts(os.path.join(folder, SENTENCES_NAME), key)
                 total = sum(rows, Scores())
@@ -187,6 +188,19 @@ class Store:
     def load_part(self, cell: Cell, C: float | None) -> tuple[Run, list[dict]] | None:
         """What :meth:`save_part` kept; None where it did not."""
         return load_run(self._part(cell, C))
+
+    def clear_run(self, cell: Cell) -> None:
+        """Remove the run directory of a cell, which was interrupted.
+
+        Raises
+        ------
+        MtparseError
+            If another process works in it.
+        """
+        if os.path.isdir(self.run(cell)):
+            release = lock_directory(self.run(cell))
+            remove_folder(self.run(cell))
+            release()
 
     def clear_parts(self, cell: Cell) -> None:
         """The cell's run is finished."""

@@ -14,7 +14,7 @@ from mtparse.config import Config
 from mtparse.conll import read_conll
 from mtparse.errors import ConfigError, ConllError
 from mtparse.heads import head_faults
-from mtparse.sentence import Sentence
+from mtparse.sentence import MAX_TRAINED, Sentence, require_parsable
 from mtparse.trees import are_trees, head_arrays, roots
 
 
@@ -50,10 +50,6 @@ class Treebank:
         return Treebank([self.sentences[i] for i in chosen], [self.heads[i] for i in chosen])
 
 
-MAX_LENGTH = 2000
-"""Words of a sentence that can be trained on: the features of its arcs then take about half a gigabyte."""
-
-
 def read_treebank(path: str, config: Config, *, trees: bool = True, trained: bool = True) -> Treebank:
     """Read a file of gold heads.
 
@@ -79,6 +75,9 @@ def read_treebank(path: str, config: Config, *, trees: bool = True, trained: boo
     try:
         sentences = _read(path, data, config, "required")
         good = not trees or _all_good(sentences, root)
+        if not trees:
+            for sentence in sentences:
+                require_parsable(sentence)
     except ConllError:
         if not trees:
             raise
@@ -104,7 +103,7 @@ def _read(path: str, data: bytes, config: Config, heads: str) -> list[Sentence]:
 def _all_good(sentences: list[Sentence], root: str) -> bool:
     return (
         are_trees(head_arrays([s.heads for s in sentences]))
-        and max(map(len, sentences)) <= MAX_LENGTH
+        and max(map(len, sentences)) <= MAX_TRAINED
         and (root == "multi" or all(s.heads.count(0) == 1 for s in sentences))
     )
 
@@ -130,8 +129,8 @@ def _sift(path: str, sentences: list[Sentence], root: str, on_bad_tree: str) -> 
 
 
 def _faults(sentence: Sentence, root: str) -> Iterator[tuple[int, str]]:
-    if len(sentence) > MAX_LENGTH:
-        message = f"{len(sentence)} words; at most {MAX_LENGTH} can be trained on, split the sentence"
+    if len(sentence) > MAX_TRAINED:
+        message = f"{len(sentence)} words; at most {MAX_TRAINED} can be trained on, split the sentence"
         yield sentence.line, message
     yield from head_faults(sentence, root=root)
 

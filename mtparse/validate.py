@@ -17,7 +17,7 @@ from itertools import chain
 from mtparse.files import Source, check_encoding, source_name
 from mtparse.heads import head_faults, shortened, small_int, word_fault
 from mtparse.reader import COLUMNS, Reader
-from mtparse.sentence import Sentence
+from mtparse.sentence import MAX_PARSED, MAX_TRAINED, Sentence
 
 _ODD = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd]")
 """Control characters, line separators, marks of the byte order, and what stands for undecodable bytes."""
@@ -124,6 +124,7 @@ class Validation:
         self.sentences += 1
         self.words += len(sentence)
         self._check_presence(sentence)
+        self._check_length(sentence)
         if not faulty:
             for line, message in head_faults(sentence, required=False):
                 self._reader.sentence_fault(line, message)
@@ -143,6 +144,15 @@ class Validation:
                 for column, cell in zip(COLUMNS, row, strict=True):
                     for character in set(_ODD.findall(cell)):
                         self._odd.setdefault(character, _Tally()).add(line, f" ({column})")
+
+    def _check_length(self, sentence: Sentence) -> None:
+        """Report sentences that are too long to be parsed, or to be trained on."""
+        if len(sentence) > MAX_PARSED:
+            message = f"{len(sentence)} words; at most {MAX_PARSED} can be parsed, split it"
+            self._reader.sentence_fault(sentence.line, message)
+        elif len(sentence) > MAX_TRAINED:
+            message = f"{len(sentence)} words; at most {MAX_TRAINED} can be trained on"
+            self._reader.sentence_warning(sentence.line, message)
 
     def _check_presence(self, sentence: Sentence) -> None:
         """Report words without a head in a file that has heads."""

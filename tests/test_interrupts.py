@@ -16,6 +16,7 @@ MOMENTS = int(os.environ.get("MTPARSE_EXAMPLES", 6))
 ENDINGS = {
     signal.SIGINT: (130, "mtparse: error: interrupted\n"),
     signal.SIGTERM: (143, "mtparse: error: terminated\n"),
+    signal.SIGHUP: (129, "mtparse: error: the terminal was closed\n"),
 }
 linux = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="there is no /proc")
 

@@ -148,9 +148,9 @@ def test_the_longest_sentence_that_is_parsed(run, small, monkeypatch):
     longest = max(map(len, sentences))
     first = [len(s) for s in sentences].index(longest)
     parser = parsing.Parser.load(run)
-    monkeypatch.setattr(parsing, "MAX_LENGTH", longest)
+    monkeypatch.setattr(parsing, "MAX_PARSED", longest)
     assert len(list(parser.parse(sentences, threads=2))) == len(sentences)
-    monkeypatch.setattr(parsing, "MAX_LENGTH", longest - 1)
+    monkeypatch.setattr(parsing, "MAX_PARSED", longest - 1)
     stream = parser.parse(sentences, threads=2)
     assert [len(next(stream)) for _ in range(first)] == [len(s) for s in sentences[:first]]
     with pytest.raises(ConllError, match=f"sentence {first + 1}: {longest} words; at most {longest - 1} can"):

@@ -6,14 +6,17 @@ import errno
 import json
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 from test_experiment import SETTINGS, log_of, train_small
 
+from mtparse import run_directory
 from mtparse.config import load_config
 from mtparse.errors import MtparseError
 from mtparse.experiment import train
+from mtparse.packed import read_packed, write_packed
 from mtparse.training import runs, tuning
 from mtparse.training.base import TrainResult
 from mtparse.training.journal import Journal
@@ -141,8 +144,14 @@ def cut(small, tmp_path, monkeypatch):
 
 
 def test_other_settings_are_refused(cut):
-    with pytest.raises(MtparseError, match=r"config.yaml: trainer.passes is not what the run began with"):
-        resume(cut, cut / "r", "trainer.passes=9")
+    with pytest.raises(MtparseError, match=r"inputs.json: trainer.passes is not what the run began with"):
+        resume(cut, cut / "r", "trainer.passes=9", "name=other")
+    stored = cut / "r" / "config.yaml"
+    text = stored.read_text()
+    stored.write_text(text.replace("seed: 1", "seed: 2"))
+    with pytest.raises(MtparseError, match=r"inputs.json: seed is not what the run began with"):
+        train(load_config(stored), os.fspath(cut / "r"), resume=True)
+    stored.write_text(text)
     resume(cut, cut / "r", "threads=1", "checkpoint=3")
 
 
@@ -161,6 +170,27 @@ def test_another_version_is_refused(cut, monkeypatch):
         resume(cut, cut / "r")
 
 
+@pytest.mark.parametrize("damaged", ["", "{", "[]", "{}", '{"config": 3}', None])
+def test_without_knowing_what_began_nothing_goes_on(damaged, cut):
+    path = cut / "r" / "checkpoint" / "inputs.json"
+    path.unlink() if damaged is None else path.write_text(damaged)
+    with pytest.raises(MtparseError, match=r"inputs.json: missing or damaged, so that nobody knows"):
+        resume(cut, cut / "r")
+
+
+def test_a_process_may_die_before_it_has_begun(small, tmp_path, monkeypatch):
+    def dies(*_):
+        raise Stop
+
+    monkeypatch.setattr(run_directory.RunDirectory, "_begin", dies)
+    monkeypatch.setattr(run_directory.RunDirectory, "discard_if_unused", lambda _: False)
+    with pytest.raises(Stop):
+        train_small(small, tmp_path / "r")
+    monkeypatch.undo()
+    assert os.listdir(tmp_path / "r") == ["config.yaml"]
+    assert resume(small, tmp_path / "r")["resumed"]
+
+
 def test_an_interrupted_run_is_not_begun_anew(cut):
     with pytest.raises(MtparseError, match=r"holds a run that was interrupted; go on with --resume .*r,"):
         train_small(cut, cut / "r")
@@ -177,6 +207,8 @@ def test_two_processes_do_not_share_a_run(cut):
 
 
 def test_what_is_no_run_cannot_be_resumed(small, tmp_path):
+    with pytest.raises(MtparseError, match=r"none: no such directory; name that of an interrupted run"):
+        resume(small, tmp_path / "none")
     with pytest.raises(MtparseError, match=r"no run to resume, config.yaml is missing"):
         resume(small, tmp_path)
 
@@ -187,7 +219,7 @@ def test_a_run_without_checkpoints_cannot_be_resumed(small, tmp_path, monkeypatc
     with pytest.raises(IndexError):
         train_small(small, tmp_path / "r", "checkpoint=0")
     assert sorted(os.listdir(tmp_path / "r")) == ["config.yaml", "log.jsonl"]
-    with pytest.raises(MtparseError, match=r"kept no checkpoints \(checkpoint: 0\)"):
+    with pytest.raises(MtparseError, match=r"holds no checkpoints to go on from \(the run had checkpoint: 0"):
         resume(small, tmp_path / "r", "checkpoint=0")
 
 
@@ -200,6 +232,95 @@ def test_a_damaged_checkpoint_costs_time_only(ending, cut, monkeypatch):
     resume(cut, cut / "r")
     train_small(cut, cut / "whole")
     assert (cut / "r" / "model.mtparse").read_bytes() == (cut / "whole" / "model.mtparse").read_bytes()
+
+
+def altered(path: Path, change) -> None:
+    """Rewrite a state with a right checksum and other contents."""
+    header, arrays = read_packed(path, b"MTPSTATE", 1, "checkpoint")
+    write_packed(path, b"MTPSTATE", 1, *change(header, arrays))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header, arrays: ({k: v for k, v in header.items() if k != "latest_best"}, arrays),
+        lambda header, arrays: ({**header, "of": "perceptron, run"}, arrays),
+        lambda header, arrays: ({**header, "log": 3}, arrays),
+        lambda header, arrays: (header, {}),
+    ],
+)
+def test_a_state_of_something_else_costs_time_only(change, cut):
+    (path,) = (cut / "r" / "checkpoint").glob("*.state")
+    altered(path, change)
+    resume(cut, cut / "r")
+    train_small(cut, cut / "whole")
+    assert (cut / "r" / "model.mtparse").read_bytes() == (cut / "whole" / "model.mtparse").read_bytes()
+
+
+def test_a_folder_that_is_no_run_stays_as_it_is(small, tmp_path):
+    for name in ("train.conll", "valid.conll", "test.conll"):
+        shutil.copy(small / name, tmp_path / name)
+    (tmp_path / "config.yaml").write_text("# mine\n" + (small / "run.yaml").read_text())
+    (tmp_path / "log.jsonl").write_text("mine")
+    with pytest.raises(MtparseError, match=r"holds no checkpoints to go on from .*, or this is no run"):
+        train(load_config(tmp_path / "config.yaml"), os.fspath(tmp_path), resume=True)
+    for name in ("test.conll", "valid.conll", "train.conll", "log.jsonl"):
+        (tmp_path / name).unlink()
+    with pytest.raises(MtparseError, match="or this is no run"):
+        train(load_config(tmp_path / "config.yaml"), os.fspath(tmp_path), resume=True)
+    assert os.listdir(tmp_path) == ["config.yaml"]
+    assert (tmp_path / "config.yaml").read_text().startswith("# mine")
+
+
+@pytest.mark.parametrize("damaged", ["", "5", "null", "[]", "{}", '{"test": 1}', "[" * 100_000, None])
+def test_a_finished_run_with_damaged_scores_is_not_trained_again(damaged, run, tmp_path):
+    shutil.copytree(run, tmp_path / "r")
+    scores = tmp_path / "r" / "scores.json"
+    scores.unlink() if damaged is None else scores.write_text(damaged)
+    model = (tmp_path / "r" / "model.mtparse").read_bytes()
+    config = load_config(tmp_path / "r" / "config.yaml")
+    with pytest.raises(MtparseError, match=r"holds no checkpoints .* scores.json of no finished run"):
+        train(config, os.fspath(tmp_path / "r"), resume=True)
+    assert (tmp_path / "r" / "model.mtparse").read_bytes() == model
+
+
+def test_checkpoints_that_are_there_are_used_whatever_is_wanted_now(cut):
+    resume(cut, cut / "r", "checkpoint=0")
+    assert sorted(os.listdir(cut / "r")) == FILES
+    train_small(cut, cut / "whole", "checkpoint=0")
+    assert (cut / "r" / "model.mtparse").read_bytes() == (cut / "whole" / "model.mtparse").read_bytes()
+
+
+def test_a_run_that_another_process_finished_meanwhile_is_left_alone(cut, monkeypatch):
+    other = run_directory.lock_directory
+
+    def finishes_first(path):
+        monkeypatch.undo()
+        resume(cut, cut / "r")
+        return other(path)
+
+    monkeypatch.setattr(run_directory, "lock_directory", finishes_first)
+    with pytest.raises(MtparseError, match="another process has finished this run meanwhile"):
+        resume(cut, cut / "r")
+    assert sorted(os.listdir(cut / "r")) == FILES
+
+
+def test_what_cannot_be_begun_leaves_nothing_and_hides_no_error(small, tmp_path, monkeypatch):
+    def fails(*_):
+        (tmp_path / "r" / "config.yaml").unlink()
+        raise MtparseError("the real one")
+
+    monkeypatch.setattr(run_directory.RunDirectory, "_begin", fails)
+    with pytest.raises(MtparseError, match="the real one"):
+        train_small(small, tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_directory_with_leftovers_only_is_free(small, tmp_path):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / ".mtparse-0.tmp").write_text("half a config")
+    train_small(small, tmp_path / "r")
+    assert sorted(os.listdir(tmp_path / "r")) == FILES
 
 
 def test_leftovers_of_a_killed_process_are_cleared(cut):
@@ -234,7 +355,7 @@ def test_a_journal_answers_what_it_was_told_and_refuses_other_steps(tmp_path):
 def test_checkpoints_do_not_take_much_time(tmp_path, monkeypatch):
     clock = iter([0.0, 1.0, 5.0, 20.9, 21.1, 21.2, 22.0, 23.3, 23.4])
     monkeypatch.setattr(runs.time, "monotonic", lambda: next(clock))
-    checkpoint = Checkpoint(str(tmp_path / "c"), None)
+    checkpoint = Checkpoint(str(tmp_path / "c"), "perceptron", None)
     kept = []
     for number in range(1, 7):  # written at 0 (it takes 1), 21.1 (it takes 0.1), 23.3
         checkpoint.keep(number, Unfinished(), lambda number=number: kept.append(number) or {})
@@ -276,7 +397,12 @@ def test_a_full_disk_loses_no_checkpoint(name, small, tmp_path, monkeypatch):
         with pytest.raises(OSError, match="No space left on device") as caught:
             train_small(small, tmp_path / "r", *overrides)
     assert caught.value.filename == state
-    assert Checkpoint(state.removesuffix(".state"), 1).unfinished().resumed.passes == 2
+    assert (
+        Checkpoint(state.removesuffix(".state"), load_config(small / "run.yaml", overrides).trainer.name, 1)
+        .unfinished()
+        .resumed.passes
+        == 2
+    )
     resume(small, tmp_path / "r", *overrides)
     for file in ("model.mtparse", "parsed.conll"):
         assert (tmp_path / "r" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()

@@ -77,7 +77,7 @@ def test_a_malformed_row_is_never_skipped(tmp_path):
 
 
 def test_long_sentences_are_no_surprise(tmp_path, monkeypatch):
-    monkeypatch.setattr(treebank, "MAX_LENGTH", 1)
+    monkeypatch.setattr(treebank, "MAX_TRAINED", 1)
     with pytest.raises(ConllError, match=r"t.conll:1: sentence 1: 2 words; at most 1 can be"):
         read(tmp_path, GOOD)
 

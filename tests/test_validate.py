@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import DEMO, ROOT
 
+from mtparse import validate
 from mtparse.cli import main
 from mtparse.errors import ConfigError
 from mtparse.validate import Validation
@@ -217,6 +218,13 @@ def test_what_is_well_is_left_alone():
         validation = Validation(DEMO / language / "test.conll")
         assert not [issue for issue in validation if issue.severity == "error"]
         assert validation.words > 1000
+
+
+def test_long_sentences(monkeypatch):
+    monkeypatch.setattr(validate, "MAX_TRAINED", 1)
+    assert problems(GOOD) == [(1, "warning", "2 words; at most 1 can be trained on")]
+    monkeypatch.setattr(validate, "MAX_PARSED", 1)
+    assert problems(GOOD) == [(1, "error", "2 words; at most 1 can be parsed, split it")]
 
 
 def test_an_unknown_encoding_is_refused():

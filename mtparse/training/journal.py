@@ -18,7 +18,7 @@ from mtparse.errors import MtparseError
 from mtparse.files import named
 
 _HEAD = struct.Struct("<IId")
-"""Checksums of the point and of all that follows here, and the value; the gradient comes after them."""
+"""Checksums of all that follows, and of the point; the value. The gradient comes after them."""
 
 
 class Journal:
@@ -59,8 +59,8 @@ class Journal:
         self._file.seek(self._at * self._size)
         record = bytearray(self._size)
         self._file.readinto(record)
-        of_point, of_rest, value = _HEAD.unpack_from(record)
-        if zlib.crc32(memoryview(record)[8:]) != of_rest:
+        of_rest, of_point, value = _HEAD.unpack_from(record)
+        if zlib.crc32(memoryview(record)[4:]) != of_rest:
             self._known = self._at
             self._file.truncate(self._at * self._size)
             return None
@@ -74,10 +74,11 @@ class Journal:
 
     def append(self, point: np.ndarray, value: float, gradient: np.ndarray) -> None:
         """Keep an evaluation, after all that were recalled or kept."""
-        of_rest = zlib.crc32(gradient, zlib.crc32(struct.pack("<d", value)))
+        of_point = zlib.crc32(point)
+        of_rest = zlib.crc32(gradient, zlib.crc32(struct.pack("<Id", of_point, value)))
         with named(self._path):
             self._file.seek(self._at * self._size)
-            self._file.write(_HEAD.pack(zlib.crc32(point), of_rest, value))
+            self._file.write(_HEAD.pack(of_rest, of_point, value))
             self._file.write(memoryview(gradient).cast("B") if gradient.size else b"")
             self._file.flush()
         self._at += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from mtparse.training.journal import Journal
 _RUN, _STATE = b"MTPRUN\0\0", b"MTPSTATE"
 _VERSION = 1
 _NOTHING = np.empty(0)
+_SENSELESS = (AttributeError, KeyError, TypeError, ValueError)
 _SHARE = 20
 """A checkpoint that took a second is followed by no other for so many seconds."""
 
@@ -80,7 +82,7 @@ def save_run(path: str, run: Run, records: list[dict]) -> None:
     arrays = {f"state_{name}": array for name, array in run.result.state.items()}
     if not run.best:
         arrays["u"] = run.result.u
-    header = {"C": run.C, "result": result, "log": records, **_described(run.best, arrays)}
+    header = {"C": run.C, "result": result, "log": _lines(records), **_described(run.best, arrays)}
     write_packed(path, _RUN, _VERSION, header, arrays)
 
 
@@ -88,11 +90,11 @@ def load_run(path: str) -> tuple[Run, list[dict]] | None:
     """What :func:`save_run` kept, if it did and it can be read; otherwise the run is done again."""
     try:
         header, arrays = read_packed(path, _RUN, _VERSION, "finished run")
-    except (FileNotFoundError, ModelError):
+        state = _stripped(arrays, "state_")
+        result = TrainResult(arrays.get("u", _NOTHING), **header["result"], state=state)
+        return Run(header["C"], result, _best(header, arrays)), _records(header)
+    except (FileNotFoundError, ModelError, *_SENSELESS):
         return None
-    state = _stripped(arrays, "state_")
-    result = TrainResult(arrays.get("u", _NOTHING), **header["result"], state=state)
-    return Run(header["C"], result, _best(header, arrays)), header["log"]
 
 
 class Checkpoint:
@@ -102,13 +104,16 @@ class Checkpoint:
     ----------
     path
         What the files' names begin with.
+    trainer
+        Its name, without which a state is of no use.
     every
-        Passes between states; None: a state after every pass, as long as writing them takes no more than
-        a 20th of the time.
+        Passes between states; 0: none; None: a state after every pass, as long as writing them takes no more
+        than a 20th of the time.
     """
 
-    def __init__(self, path: str, every: int | None) -> None:
+    def __init__(self, path: str, trainer: str, every: int | None) -> None:
         self._path, self._every = path, every
+        self._of = f"{trainer}, {os.path.basename(path)}"
         self._free_at = 0.0
 
     def finished(self) -> tuple[Run, list[dict]] | None:
@@ -119,10 +124,12 @@ class Checkpoint:
         """Where to go on; at the start where there is no state, or none that is whole."""
         try:
             header, arrays = read_packed(f"{self._path}.state", _STATE, _VERSION, "checkpoint")
-        except (FileNotFoundError, ModelError):
+            if header["of"] != self._of:
+                return Unfinished()
+            resumed = Resumed(header["passes"], _stripped(arrays, "state_"))
+            return Unfinished(_best(header, arrays), header["latest_best"], _records(header), resumed)
+        except (FileNotFoundError, ModelError, *_SENSELESS):
             return Unfinished()
-        resumed = Resumed(header["passes"], _stripped(arrays, "state_"))
-        return Unfinished(_best(header, arrays), header["latest_best"], header["log"], resumed)
 
     def journal(self, columns: int) -> Journal:
         """Where evaluations of the objective are kept, see :class:`mtparse.training.journal.Journal`."""
@@ -141,13 +148,14 @@ class Checkpoint:
             Gives what the trainer needs to go on.
         """
         began = time.monotonic()
-        if number % self._every if self._every else began < self._free_at:
+        if self._every == 0 or (number % self._every if self._every else began < self._free_at):
             return
         kept = {f"state_{name}": array for name, array in arrays().items()}
         header = {
+            "of": self._of,
             "passes": number,
             "latest_best": so_far.latest_best,
-            "log": so_far.records,
+            "log": _lines(so_far.records),
             **_described(so_far.best, kept),
         }
         write_packed(f"{self._path}.state", _STATE, _VERSION, header, kept)
@@ -160,6 +168,14 @@ class Checkpoint:
         for name in ("state", "journal"):
             with suppress(FileNotFoundError):
                 os.unlink(f"{self._path}.{name}")
+
+
+def _lines(records: list[dict]) -> list[str]:
+    return [json.dumps(record) for record in records]  # the header would sort their keys
+
+
+def _records(header: Mapping[str, Any]) -> list[dict]:
+    return [json.loads(line) for line in header["log"]]
 
 
 def _described(best: Mapping[str, Choice], arrays: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from mtparse.conll import read_conll
 from mtparse.errors import ConfigError, MtparseError
 from mtparse.evaluation import evaluate
 from mtparse.experiment import train
+from mtparse.files import lock_directory
 from mtparse.plan import Cell, load_plan
 from mtparse.progress import Progress
 from mtparse.reproduce import reproduce
@@ -227,6 +228,45 @@ def test_damaged_runs_and_parts_are_made_again(finished, plan_file, tmp_path, mo
     assert not left.exists()
     for cell in os.listdir(whole / "runs"):
         assert model(tmp_path / "out", cell) == model(whole, cell)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"valid": None},
+        {"valid": {"all_tokens": "x"}},
+        {"C": "x"},
+        {"passes": None},
+        {"seconds": [1]},
+        "[" * 100_000,
+    ],
+)
+def test_scores_that_make_no_sense_are_made_again(change, finished, plan_file, tmp_path):
+    whole, _ = finished
+    plan, out = load_plan(plan_file).only(["one"]), tmp_path / "out"
+    shutil.copytree(whole, out)
+    shutil.copytree(whole, tmp_path / "good")
+    scores = out / "runs" / "one-perceptron-projective" / "scores.json"
+    before = json.loads(scores.read_text())
+    scores.write_text(change if isinstance(change, str) else json.dumps({**before, **change}))
+    (out / "cost.json").write_text('{"seconds": 1' + 400 * "0" + "}")
+    expected = reproduce(plan, os.fspath(tmp_path / "good"), resume=True)
+    assert reproduce(plan, os.fspath(out), resume=True) == expected
+    assert json.loads(scores.read_text())["valid"] == before["valid"]
+
+
+def test_a_run_in_which_another_process_works_is_not_removed(finished, plan_file, tmp_path):
+    whole, _ = finished
+    shutil.copytree(whole, tmp_path / "out")
+    run = tmp_path / "out" / "runs" / "one-perceptron-projective"
+    (run / "scores.json").unlink()
+    release = lock_directory(run)
+    with pytest.raises(
+        MtparseError, match="one-perceptron-projective: another process works in this directory"
+    ):
+        reproduce(load_plan(plan_file), os.fspath(tmp_path / "out"), resume=True)
+    assert (run / "model.mtparse").exists()
+    release()
 
 
 def test_parts_are_known_by_a_checksum(finished, plan_file, tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import threading
 import pytest
 from click.testing import CliRunner
 
-from mtparse import parser as parsing
+from mtparse import sentence as sentences
 from mtparse.cli import main
 from mtparse.conll import read_conll
 from mtparse.errors import ConllError
@@ -148,9 +148,9 @@ def test_the_longest_sentence_that_is_parsed(run, small, monkeypatch):
     longest = max(map(len, sentences))
     first = [len(s) for s in sentences].index(longest)
     parser = parsing.Parser.load(run)
-    monkeypatch.setattr(parsing, "MAX_PARSED", longest)
+    monkeypatch.setattr(sentences, "MAX_PARSED", longest)
     assert len(list(parser.parse(sentences, threads=2))) == len(sentences)
-    monkeypatch.setattr(parsing, "MAX_PARSED", longest - 1)
+    monkeypatch.setattr(sentences, "MAX_PARSED", longest - 1)
     stream = parser.parse(sentences, threads=2)
     assert [len(next(stream)) for _ in range(first)] == [len(s) for s in sentences[:first]]
     with pytest.raises(ConllError, match=f"sentence {first + 1}: {longest} words; at most {longest - 1} can"):

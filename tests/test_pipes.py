@@ -11,7 +11,8 @@ import threading
 import pytest
 from click.testing import CliRunner
 
-from mtparse import sentence as sentences
+from mtparse import Parser
+from mtparse import sentence as limits
 from mtparse.cli import main
 from mtparse.conll import read_conll
 from mtparse.errors import ConllError
@@ -147,10 +148,10 @@ def test_the_longest_sentence_that_is_parsed(run, small, monkeypatch):
     sentences = list(read_conll(small / "test.conll"))
     longest = max(map(len, sentences))
     first = [len(s) for s in sentences].index(longest)
-    parser = parsing.Parser.load(run)
-    monkeypatch.setattr(sentences, "MAX_PARSED", longest)
+    parser = Parser.load(run)
+    monkeypatch.setattr(limits, "MAX_PARSED", longest)
     assert len(list(parser.parse(sentences, threads=2))) == len(sentences)
-    monkeypatch.setattr(sentences, "MAX_PARSED", longest - 1)
+    monkeypatch.setattr(limits, "MAX_PARSED", longest - 1)
     stream = parser.parse(sentences, threads=2)
     assert [len(next(stream)) for _ in range(first)] == [len(s) for s in sentences[:first]]
     with pytest.raises(ConllError, match=f"sentence {first + 1}: {longest} words; at most {longest - 1} can"):

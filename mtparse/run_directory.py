@@ -221,15 +221,22 @@ class RunDirectory:
         self._every = None if config.checkpoint == "auto" else config.checkpoint
         self._folder, self._trainer = None, config.trainer.name
         try:
-            if resume and finished(path, config) is not None:
+            # Before the lock, another process may have been here.
+            if not resume:
+                require_free(path)
+            elif finished(path, config) is not None:
                 raise MtparseError(f"{path}: another process has finished this run meanwhile")
+        except BaseException:
+            self._release()
+            raise
+        try:
             clear_temporaries(path)
             begun = os.path.isdir(self.file(CHECKPOINTS))
             if hashes is not None and (begun or self._every != 0):
                 self._folder = self.file(CHECKPOINTS)
                 began = {**hashes, **versions(), "sources": sources()}
                 if begun:
-                    self._require_same(config, began)
+                    self._agree(config, began)
             self.write(CONFIG_NAME, dump_config(config))
             if self._folder is not None and not begun:
                 self._begin({"config": config_to_dict(config), **began})
@@ -249,7 +256,7 @@ class RunDirectory:
         ):
             file.write(json.dumps(inputs, indent=2) + "\n")
 
-    def _require_same(self, config: Config, inputs: dict[str, str]) -> None:
+    def _agree(self, config: Config, inputs: dict[str, str]) -> None:
         """See that the checkpoints that are there may be used."""
         assert self._folder is not None
         clear_temporaries(self._folder)
@@ -259,7 +266,7 @@ class RunDirectory:
                 before = json.load(file)
             _require_same(path, before["config"], config)
             changed = [key for key, value in inputs.items() if before[key] != value]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise MtparseError(
                 f"{path}: missing or damaged, so that nobody knows what the run began with; begin anew with "
                 "another --out"

@@ -307,6 +307,20 @@ def test_a_run_that_another_process_finished_meanwhile_is_left_alone(cut, monkey
     assert sorted(os.listdir(cut / "r")) == FILES
 
 
+def test_a_directory_that_another_process_filled_meanwhile_is_left_alone(small, tmp_path, monkeypatch):
+    other = run_directory.lock_directory
+
+    def is_late(path):
+        monkeypatch.undo()
+        train_small(small, tmp_path / "r")
+        return other(path)
+
+    monkeypatch.setattr(run_directory, "lock_directory", is_late)
+    with pytest.raises(MtparseError, match="exists and is not empty"):
+        train_small(small, tmp_path / "r")
+    assert sorted(os.listdir(tmp_path / "r")) == FILES
+
+
 def test_what_cannot_be_begun_leaves_nothing_and_hides_no_error(small, tmp_path, monkeypatch):
     def fails(*_):
         (tmp_path / "r" / "config.yaml").unlink()

@@ -12,7 +12,6 @@ from mtparse._jit import kernel
 from mtparse.errors import ModelError, MtparseError
 from mtparse.features.extraction import sentence_scores
 from mtparse.features.index import FeatureWeights
-from mtparse.features.lexicon import Lexicon
 from mtparse.features.templates import Template
 from mtparse.features.words import hash_words
 from mtparse.inference.kernels import best_tree_kernel
@@ -53,8 +52,8 @@ class Parser:
 
     Notes
     -----
-    A parser does not change: any number of threads may use one at once, each with calls of its own (an
-    iterator that :meth:`parse` returned belongs to one thread). Processes that were forked may go on with
+    What threads share of a parser does not change: any number may use one at once, each with calls of its own
+    (an iterator that :meth:`parse` returned belongs to one thread). Processes that were forked may go on with
     their parent's parser, as long as no other thread was compiling a kernel at the fork, which is what a
     thread's first sentence does; a parser sent to other processes, as ``multiprocessing`` does it where
     processes are spawned, travels as its :class:`mtparse.model.Model` and is made anew from it, so that
@@ -141,7 +140,6 @@ class Parser:
         failures: list[Exception] = []
 
         def batches():
-            lexicon = Lexicon()
             stream = iter(sentences)
             while not failures:
                 batch: list[Sentence] = []
@@ -153,7 +151,7 @@ class Parser:
                     failures.append(error)  # raised when all sentences before it are parsed
                 if not batch:
                     return
-                yield batch, *lexicon.encode_all([s.rows for s in batch])
+                yield batch, *weights.encode([s.rows for s in batch])
 
         def parse(item):
             batch, table, encoded = item

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mtparse.conll import read_conll
+from mtparse.features.lexicon import Lexicon
 from mtparse.model import Model
 from mtparse.parser import Parser
 
@@ -127,3 +128,24 @@ def test_spawned_processes_get_the_parser(parser, sentences):
     with get_context("spawn").Pool(1) as pool:
         got = pool.apply_async(heads, (parser, sentences[:10])).get(timeout=300)
     assert got == heads(parser, sentences[:10])
+
+
+@pytest.mark.parametrize("at", [1, 7, 40])
+def test_an_interrupt_while_words_are_numbered_spoils_nothing(at, run, sentences, monkeypatch):
+    expected = heads(Parser.load(run), sentences)
+    parser = Parser.load(run)
+    heads(parser, sentences[:2])
+    add, added = Lexicon._add, []
+
+    def interrupted(self, *args):
+        number = add(self, *args)
+        added.append(number)
+        if len(added) == at:
+            raise KeyboardInterrupt
+        return number
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Lexicon, "_add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            heads(parser, sentences)
+    assert heads(parser, sentences) == expected

@@ -13,8 +13,12 @@ DEMO = ROOT / "data" / "demo"
 
 
 def heed_interrupts() -> None:
-    """For ``preexec_fn``: what a shell starts in the background ignores SIGINT, and so do its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """For ``preexec_fn``: what a shell starts in the background ignores SIGINT, what nohup starts SIGHUP.
+
+    So do their children.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def first_sentences(path: Path, count: int) -> str:

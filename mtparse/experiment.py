@@ -71,12 +71,7 @@ class Parts:
 
 
 def read_parts(config: Config) -> Parts:
-    """Read the training file and read, or split off, the validation part.
-
-    A test file is looked at too, so that a fault in it is found before the work; it is read again at the end.
-    """
-    if config.data.test_path is not None:
-        read_treebank(config.data.test_path, config, trees=False)
+    """Read the training file and read, or split off, the validation part."""
     training = read_treebank(config.data.train_path, config)
     files = {"train": training}
     valid = None
@@ -95,6 +90,15 @@ def read_parts(config: Config) -> Parts:
         left_out={part: file.left_out for part, file in files.items()},
         notes=[file.why for file in files.values() if file.left_out],
     )
+
+
+def look_at_test(config: Config) -> None:
+    """Read the test file, if there is one, so that a fault in it is found before the work.
+
+    It is read again at the end, to be parsed.
+    """
+    if config.data.test_path is not None:
+        read_treebank(config.data.test_path, config, trees=False)
 
 
 def train(
@@ -143,6 +147,7 @@ def train(
     if cache is not None:
         require_cache(cache, out)  # before anything is written
     began = time.monotonic()
+    look_at_test(config)
     parts = read_parts(config)
     for text in parts.notes:
         progress.warn(text)
@@ -166,8 +171,8 @@ def train(
             directory.complete()
             return summary
     except BaseException as error:
-        kept = directory.discard_if_unused() and directory.checkpoint(None) is not None
-        if kept and isinstance(error, KeyboardInterrupt):
+        directory.discard_if_unused()
+        if isinstance(error, KeyboardInterrupt) and directory.resumable:
             raise KeyboardInterrupt(f"go on with: mtparse train --resume {out}") from None
         raise
     finally:

@@ -169,21 +169,20 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
         with open(target, mode, **text) as file:
             yield file
         return
-    temporary = _temporary_beside(target)
-    try:
-        with open(temporary, mode.replace("w", "x"), **text) as file:
-            yield file
-            file.flush()
-            if old is not None:
-                os.chmod(temporary, stat.S_IMODE(old.st_mode))
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException as error:
-        with suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError) and error.filename in (None, temporary) and error.errno is not None:
-            raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
-        raise
+    temporary = temporary_beside(target)
+    with named(os.fspath(path), instead_of=temporary):
+        try:
+            with open(temporary, mode.replace("w", "x"), **text) as file:
+                yield file
+                file.flush()
+                if old is not None:
+                    os.chmod(temporary, stat.S_IMODE(old.st_mode))
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
 
 
 def is_temporary(name: str) -> bool:
@@ -211,7 +210,7 @@ def new_folder(path: str | os.PathLike) -> Iterator[str]:
     OSError
         If it cannot be made, or if there is one that holds something.
     """
-    temporary = _temporary_beside(path)
+    temporary = temporary_beside(path)
     try:
         os.mkdir(temporary)
         yield temporary
@@ -222,23 +221,27 @@ def new_folder(path: str | os.PathLike) -> Iterator[str]:
 
 def remove_folder(folder: str | os.PathLike) -> None:
     """Remove a folder with all it holds: a process that is killed leaves it whole under its name, or not."""
-    doomed = _temporary_beside(folder)
+    doomed = temporary_beside(folder)
     os.rename(folder, doomed)
     shutil.rmtree(doomed, ignore_errors=True)
 
 
 @contextmanager
-def named(path: str) -> Iterator[None]:
-    """Give the name of a file to errors of writing to it, which Python leaves out once a file is open."""
+def named(path: str, *, instead_of: str | None = None) -> Iterator[None]:
+    """Give the name of a file to errors of writing to it, which Python leaves out once a file is open.
+
+    Also to those that name another one, ``instead_of``.
+    """
     try:
         yield
     except OSError as error:
-        if error.filename is not None or error.errno is None:
+        if error.filename not in (None, instead_of) or error.errno is None:
             raise
         raise type(error)(error.errno, error.strerror, path) from error
 
 
-def _temporary_beside(path: str | os.PathLike) -> str:
+def temporary_beside(path: str | os.PathLike) -> str:
+    """A new name beside a file or folder that is to be written, one for which `is_temporary` holds."""
     return os.path.join(os.path.dirname(path), f".mtparse-{secrets.token_hex(6)}.tmp")
 
 

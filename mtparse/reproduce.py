@@ -17,7 +17,7 @@ import numpy as np
 
 from mtparse._jit import compiling_said
 from mtparse.config import Config
-from mtparse.experiment import COMPILING_TAKES, finish, read_parts, refit
+from mtparse.experiment import COMPILING_TAKES, finish, look_at_test, read_parts, refit
 from mtparse.figures import draw_unless_drawn
 from mtparse.paper import COUNTS
 from mtparse.plan import Cell, Plan
@@ -139,6 +139,7 @@ def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress, cach
 def _read_all(plan: Plan, missing: Iterable[Cell], progress: Progress) -> None:
     """Read all training and validation data once, so that a fault is found now and not hours later."""
     for language, cell in {cell.language: cell for cell in missing}.items():
+        look_at_test(plan.cells[cell])
         parts = read_parts(plan.cells[cell])
         for text in parts.notes:
             progress.warn(text)

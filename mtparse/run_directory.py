@@ -307,13 +307,18 @@ class RunDirectory:
 
     def complete(self) -> None:
         """All that the run makes is there: checkpoints have done their duty."""
-        if self._folder is not None and os.path.isdir(self._folder):
-            remove_folder(self._folder)
+        if self.resumable:
+            remove_folder(self.file(CHECKPOINTS))
 
-    def discard_if_unused(self) -> bool:
-        """Remove what was begun here if no pass was logged yet; whether there is something to keep."""
+    @property
+    def resumable(self) -> bool:
+        """Whether there are checkpoints to go on from."""
+        return self._folder is not None and os.path.isdir(self._folder)
+
+    def discard_if_unused(self) -> None:
+        """Remove what was begun here if no pass was logged yet."""
         if self._resumed or self._logged:
-            return True
+            return
         with suppress(OSError):
             self.complete()
         for name in (LOG_NAME, CONFIG_NAME):
@@ -322,7 +327,6 @@ class RunDirectory:
         if self._made:
             with suppress(OSError):
                 os.rmdir(self.path)
-        return False
 
     def close(self) -> None:
         """Close the log and let other processes in."""

@@ -118,6 +118,13 @@ def format_sentence(sentence: Sentence) -> str:
     return "\n".join(lines) + "\n\n"
 
 
+def unparsable(sentence: Sentence) -> str:
+    """Return why a sentence cannot be parsed: it has more than MAX_PARSED words; empty if it can."""
+    if len(sentence) > MAX_PARSED:
+        return f"{len(sentence)} words; at most {MAX_PARSED} can be parsed, split it"
+    return ""
+
+
 def require_parsable(sentence: Sentence) -> None:
     """Refuse a sentence of more than MAX_PARSED words.
 
@@ -126,6 +133,5 @@ def require_parsable(sentence: Sentence) -> None:
     ConllError
         With its file and line.
     """
-    if len(sentence) > MAX_PARSED:
-        message = f"{len(sentence)} words; at most {MAX_PARSED} can be parsed, split it"
+    if message := unparsable(sentence):
         raise ConllError(sentence.path, sentence.line, f"sentence {sentence.number}: {message}")

@@ -17,7 +17,7 @@ from itertools import chain
 from mtparse.files import Source, check_encoding, source_name
 from mtparse.heads import head_faults, shortened, small_int, word_fault
 from mtparse.reader import COLUMNS, Reader
-from mtparse.sentence import MAX_PARSED, MAX_TRAINED, Sentence
+from mtparse.sentence import MAX_TRAINED, Sentence, unparsable
 
 _ODD = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd]")
 """Control characters, line separators, marks of the byte order, and what stands for undecodable bytes."""
@@ -147,8 +147,7 @@ class Validation:
 
     def _check_length(self, sentence: Sentence) -> None:
         """Report sentences that are too long to be parsed, or to be trained on."""
-        if len(sentence) > MAX_PARSED:
-            message = f"{len(sentence)} words; at most {MAX_PARSED} can be parsed, split it"
+        if message := unparsable(sentence):
             self._reader.sentence_fault(sentence.line, message)
         elif len(sentence) > MAX_TRAINED:
             message = f"{len(sentence)} words; at most {MAX_TRAINED} can be trained on"

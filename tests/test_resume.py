@@ -48,6 +48,18 @@ def killed_after(monkeypatch, count: int) -> None:
     monkeypatch.setattr(Checkpoint, "keep", dying)
 
 
+def meanwhile(monkeypatch, work) -> None:
+    """Let another process do something just before this one locks its run directory."""
+    lock = run_directory.lock_directory
+
+    def late(path):
+        monkeypatch.undo()
+        work()
+        return lock(path)
+
+    monkeypatch.setattr(run_directory, "lock_directory", late)
+
+
 def resume(small, out, *overrides):
     return train(load_config(small / "run.yaml", overrides), os.fspath(out), jobs=1, resume=True)
 
@@ -294,28 +306,14 @@ def test_checkpoints_that_are_there_are_used_whatever_is_wanted_now(cut):
 
 
 def test_a_run_that_another_process_finished_meanwhile_is_left_alone(cut, monkeypatch):
-    other = run_directory.lock_directory
-
-    def finishes_first(path):
-        monkeypatch.undo()
-        resume(cut, cut / "r")
-        return other(path)
-
-    monkeypatch.setattr(run_directory, "lock_directory", finishes_first)
+    meanwhile(monkeypatch, lambda: resume(cut, cut / "r"))
     with pytest.raises(MtparseError, match="another process has finished this run meanwhile"):
         resume(cut, cut / "r")
     assert sorted(os.listdir(cut / "r")) == FILES
 
 
 def test_a_directory_that_another_process_filled_meanwhile_is_left_alone(small, tmp_path, monkeypatch):
-    other = run_directory.lock_directory
-
-    def is_late(path):
-        monkeypatch.undo()
-        train_small(small, tmp_path / "r")
-        return other(path)
-
-    monkeypatch.setattr(run_directory, "lock_directory", is_late)
+    meanwhile(monkeypatch, lambda: train_small(small, tmp_path / "r"))
     with pytest.raises(MtparseError, match="exists and is not empty"):
         train_small(small, tmp_path / "r")
     assert sorted(os.listdir(tmp_path / "r")) == FILES

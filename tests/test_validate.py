@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import DEMO, ROOT
 
+from mtparse import sentence as limits
 from mtparse import validate
 from mtparse.cli import main
 from mtparse.errors import ConfigError
@@ -223,7 +224,7 @@ def test_what_is_well_is_left_alone():
 def test_long_sentences(monkeypatch):
     monkeypatch.setattr(validate, "MAX_TRAINED", 1)
     assert problems(GOOD) == [(1, "warning", "2 words; at most 1 can be trained on")]
-    monkeypatch.setattr(validate, "MAX_PARSED", 1)
+    monkeypatch.setattr(limits, "MAX_PARSED", 1)
     assert problems(GOOD) == [(1, "error", "2 words; at most 1 can be parsed, split it")]
 
 

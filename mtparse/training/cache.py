@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +20,7 @@ from mtparse._jit import PACKAGE, sources_digest
 from mtparse.errors import MtparseError
 from mtparse.features.index import FeatureIndex
 from mtparse.features.templates import Template
+from mtparse.files import temporary_beside
 from mtparse.training.data import ArcRows, Columns
 from mtparse.training.entries import NAME, open_entries
 
@@ -95,7 +95,7 @@ def cached(directory: str, name: str, make: Callable[[str], Training]) -> Traini
     if not os.path.isdir(folder):
         if os.path.exists(folder):
             raise MtparseError(f"{folder}: a file, where the cache must keep a folder; remove it")
-        temporary = os.path.join(directory, f".mtparse-{secrets.token_hex(6)}.tmp")
+        temporary = temporary_beside(folder)
         try:
             _make_folder(temporary)
             _write(temporary, *make(temporary))

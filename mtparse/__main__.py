@@ -12,9 +12,10 @@ def main() -> None:
     """Run the command line of this process."""
     _read_names_as_utf8()
     try:
-        from mtparse import interrupts
+        from mtparse import interrupts, streams
 
         interrupts.install()
+        streams.make_safe()
         from mtparse.cli import main as command
     except KeyboardInterrupt:
         os.write(2, b"mtparse: error: interrupted\n")

@@ -140,7 +140,6 @@ def validate_command(ctx: click.Context, files: tuple[str, ...], encoding: str) 
             write(str(issue))
         write(str(found))
         errors += found.errors
-    stdout().flush()
     ctx.exit(1 if errors else 0)
 
 
@@ -256,7 +255,8 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
 
     MODEL is a run directory or the model file in it, INPUT a file in CoNLL-X or CoNLL-U, plain or
     gzipped; - is standard input. DEPREL becomes _, as the model has no labels; all else stays as it
-    was. Sentences are written as they are parsed.
+    was. Sentences are written as they are parsed: from a pipe that stays open, each before the next is
+    waited for.
 
     \b
     Example:
@@ -356,6 +356,7 @@ def compare_command(
 def _write_sentences(sentences, output: str | None, encoding: str) -> None:
     """Write to a file, with progress, or to standard output; say so where there was nothing to write."""
     from mtparse.conll import write_conll
+    from mtparse.incoming import Incoming, incoming
     from mtparse.progress import Progress
 
     to_stdout = output in (None, "-")
@@ -364,13 +365,14 @@ def _write_sentences(sentences, output: str | None, encoding: str) -> None:
 
     def counted():
         nonlocal count
-        for sentence in sentences:
-            count += 1
-            task.update(count)
+        for sentence in incoming(sentences):
+            if sentence is not None:
+                count += 1
+                task.update(count)
             yield sentence
 
     try:
-        write_conll(counted(), stdout() if to_stdout else output, encoding=encoding)
+        write_conll(Incoming(counted()), stdout() if to_stdout else output, encoding=encoding)
     finally:
         task.close()
     if not count:

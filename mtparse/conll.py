@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO
 
-from mtparse.files import Source, atomic_writer, check_encoding, source_name
+from mtparse.files import atomic_writer
+from mtparse.incoming import Incoming, incoming
+from mtparse.inputs import Source, check_encoding, source_name
 from mtparse.reader import Reader
 from mtparse.sentence import Sentence, format_sentence
 
@@ -33,7 +35,8 @@ def read_conll(
     Parameters
     ----------
     source : str, path or binary stream
-        ``-`` is standard input. Gzip data are recognised by their content and unpacked.
+        ``-`` is standard input. Data compressed by gzip, xz or bzip2 are recognised by their content and
+        unpacked.
     format : {"auto", "conllx", "conllu"}
         ``conllx`` refuses multi-word lines and empty nodes, which only CoNLL-U has. Lines that start
         with ``#`` are comments in all of them.
@@ -53,7 +56,8 @@ def read_conll(
     -------
     iterator of Sentence
         Comments with no words below them go to the next sentence; at the end of the file they are
-        dropped.
+        dropped. From a pipe, a sentence is there as soon as the blank line below it has come; what works
+        on many at a time can tell when there are no more at the moment, see `mtparse.incoming`.
 
     Raises
     ------
@@ -71,7 +75,7 @@ def read_conll(
     if heads not in HEADS:
         raise ValueError(f"heads is {heads!r}; it can be {', '.join(HEADS)}")
     check_encoding(encoding)
-    return Reader(source_name(source), format, encoding, heads, short_rows).sentences(source)
+    return Incoming(Reader(source_name(source), format, encoding, heads, short_rows).sentences(source))
 
 
 def write_conll(
@@ -85,7 +89,8 @@ def write_conll(
         May be reading from the very file that is written.
     target : str, path or binary stream
         A file appears under its name only when all sentences are written; one whose name ends in
-        ``.gz`` is compressed.
+        ``.gz`` is compressed. Other streams are flushed whenever the next sentence must be waited for,
+        so that who reads them has all that can be had.
     encoding : str
         Encoding of the output.
 
@@ -94,14 +99,23 @@ def write_conll(
     OSError
         If the target cannot be written.
     """
-    if isinstance(target, (str, os.PathLike)):
-        with atomic_writer(target, "wb") as file:
-            if os.fspath(target).endswith(".gz"):
-                # no name and no time in the header: the same sentences give the same bytes
-                with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-                    write_conll(sentences, packed, encoding=encoding)
-            else:
-                write_conll(sentences, file, encoding=encoding)
+    if not isinstance(target, (str, os.PathLike)):
+        _write(sentences, target, encoding, target.flush)
         return
-    for sentence in sentences:
-        target.write(format_sentence(sentence).encode(encoding))
+    with atomic_writer(target, "wb") as file:
+        if os.fspath(target).endswith(".gz"):
+            # no name and no time in the header, no flush in between: the same sentences give the same bytes
+            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+                _write(sentences, packed, encoding, lambda: None)
+        else:
+            _write(sentences, file, encoding, file.flush)
+
+
+def _write(
+    sentences: Iterable[Sentence], target: BinaryIO, encoding: str, flush: Callable[[], object]
+) -> None:
+    for sentence in incoming(sentences):
+        if sentence is None:
+            flush()
+        else:
+            target.write(format_sentence(sentence).encode(encoding))

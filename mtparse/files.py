@@ -1,132 +1,22 @@
-"""Opening inputs and writing outputs: gzip by content, standard input, all-or-nothing files."""
+"""Files and folders that appear whole or not at all, and locks on folders."""
 
 from __future__ import annotations
 
-import codecs
-import gzip
-import io
 import os
 import secrets
 import shutil
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO
 
-from mtparse.errors import ConfigError, MtparseError
+from mtparse.errors import MtparseError
 
 try:
     import fcntl
 except ImportError:  # not on Windows; two processes in one directory are not kept apart there
     fcntl = None  # type: ignore[assignment]
-
-Source = str | os.PathLike | BinaryIO
-
-_GZIP_MAGIC = b"\x1f\x8b"
-_BUFFER = 1 << 18
-
-
-class _Rewound(io.RawIOBase):
-    """A stream whose first bytes were read already and are handed out again."""
-
-    def __init__(self, start: bytes, rest: BinaryIO) -> None:
-        self._start = start
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer) -> int:
-        if self._start:
-            size = min(len(buffer), len(self._start))
-            buffer[:size], self._start = self._start[:size], self._start[size:]
-            return size
-        # read1 hands out what a pipe holds already: a slow writer's sentences are not held back
-        data = getattr(self._rest, "read1", self._rest.read)(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-def source_name(source: Source) -> str:
-    """Return the name of a source for messages: the path as given, ``<stdin>`` or ``<stream>``."""
-    if isinstance(source, (str, os.PathLike)):
-        name = os.fspath(source)
-        return "<stdin>" if name == "-" else name
-    name = getattr(source, "name", None)
-    return name if isinstance(name, str) else "<stream>"
-
-
-@contextmanager
-def open_input(source: Source) -> Iterator[io.BufferedReader]:
-    """Open a source for reading bytes, unpacking gzip data.
-
-    Whether the data are compressed is decided by their first two bytes, never by the name.
-
-    Parameters
-    ----------
-    source : str, path or binary stream
-        ``-`` is standard input. A stream that was passed in is left open.
-
-    Yields
-    ------
-    io.BufferedReader
-        The plain bytes, quick to iterate by lines that end in LF.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be opened; ``gzip.BadGzipFile`` (an ``OSError``), ``EOFError`` or
-        ``zlib.error`` on reading damaged gzip data.
-    TypeError
-        If a text stream is passed.
-    """
-    if isinstance(source, io.TextIOBase):
-        raise TypeError("a binary stream is needed, this one gives text; open the file with mode 'rb'")
-    own = None
-    if not isinstance(source, (str, os.PathLike)):
-        stream = source
-    elif os.fspath(source) == "-":
-        if sys.stdin is None:
-            raise OSError("standard input is closed")
-        stream = sys.stdin.buffer
-    else:
-        stream = own = open(source, "rb", buffering=_BUFFER)  # noqa: SIM115 - closed below
-    try:
-        start = stream.read(2)
-        plain = io.BufferedReader(_Rewound(start, stream), _BUFFER)
-        if start == _GZIP_MAGIC:
-            plain = io.BufferedReader(gzip.GzipFile(fileobj=plain, mode="rb"), _BUFFER)
-        yield plain
-    finally:
-        if own is not None:
-            own.close()
-
-
-def without_mark(stream: io.BufferedReader) -> Iterator[bytes]:
-    """Return the lines of a stream, less a byte order mark of UTF-8."""
-    first = stream.readline().removeprefix(codecs.BOM_UTF8)
-    return chain((first,) if first else (), stream)
-
-
-def check_encoding(encoding: str) -> None:
-    """Refuse encodings that are unknown or in which lines cannot be split as bytes.
-
-    Raises
-    ------
-    ConfigError
-        With the names of common encodings.
-    """
-    ascii_part = "\n\r\t #-._0123456789"
-    try:
-        same = ascii_part.encode(encoding) == ascii_part.encode("ascii")
-    except (LookupError, UnicodeError, ValueError) as error:
-        raise ConfigError(f"encoding: {encoding!r} is unknown; utf-8 and latin-1 are common") from error
-    if not same:
-        raise ConfigError(f"encoding: {encoding!r} is no extension of ASCII; convert the file to utf-8")
-
 
 @contextmanager
 def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:

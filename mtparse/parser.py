@@ -14,6 +14,7 @@ from mtparse.features.extraction import sentence_scores
 from mtparse.features.index import FeatureWeights
 from mtparse.features.templates import Template
 from mtparse.features.words import hash_words
+from mtparse.incoming import Incoming, incoming
 from mtparse.inference.kernels import best_tree_kernel
 from mtparse.model import Model, load_model
 from mtparse.sentence import Sentence, require_parsable
@@ -125,32 +126,39 @@ class Parser:
 
         Notes
         -----
+        Sentences are parsed in batches. Where those of `mtparse.read_conll` come from a pipe and it holds no
+        more at the moment, all that have come are parsed and yielded before the next is waited for.
         Memory does not grow with the number of sentences. Cost a sentence: O(n²) look-ups of all
         templates, and O(n³) (eisner) or O(n²) (mst) for the tree.
         """
         if decoder not in DECODERS:
             raise ValueError(f"decoder is {decoder!r}; it can be {', '.join(DECODERS)}")
         projective = (self.model.decoder if decoder == "auto" else decoder) == "eisner"
-        return self._parse(sentences, projective, threads)
+        return Incoming(self._parse(sentences, projective, threads))
 
-    def _parse(self, sentences: Iterable[Sentence], projective: bool, threads: int) -> Iterator[Sentence]:
+    def _parse(
+        self, sentences: Iterable[Sentence], projective: bool, threads: int
+    ) -> Iterator[Sentence | None]:
         single = self.model.root == "single"
         weights = self._weights
 
         failures: list[Exception] = []
 
         def batches():
-            stream = iter(sentences)
-            while not failures:
-                batch: list[Sentence] = []
-                try:
-                    for sentence in islice(stream, BATCH):
+            batch: list[Sentence] = []
+            try:
+                for sentence in incoming(sentences):
+                    if sentence is not None:
                         require_parsable(sentence)
                         batch.append(sentence)
-                except Exception as error:
-                    failures.append(error)  # raised when all sentences before it are parsed
-                if not batch:
-                    return
+                    if len(batch) == BATCH or (batch and sentence is None):
+                        yield batch, *weights.encode([s.rows for s in batch])
+                        batch = []
+                    if sentence is None:
+                        yield None
+            except Exception as error:
+                failures.append(error)  # raised when all sentences before it are parsed
+            if batch:
                 yield batch, *weights.encode([s.rows for s in batch])
 
         def parse(item):
@@ -164,6 +172,9 @@ class Parser:
 
         with Workers(threads) as workers:
             for parsed in workers.map(parse, batches()):
-                yield from parsed
+                if parsed is None:
+                    yield None
+                else:
+                    yield from parsed
         if failures:
             raise failures[0]

@@ -6,17 +6,16 @@ fails is it looked at line by line.
 
 from __future__ import annotations
 
-import gzip
+import codecs
 import io
 import re
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import eq, itemgetter
 
 from mtparse.errors import ConllError
-from mtparse.files import Source, open_input, without_mark
 from mtparse.heads import head_value, shown, small_int, word_fault
+from mtparse.inputs import InputError, Source, read_lines
 from mtparse.sentence import Sentence
 
 COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
@@ -75,33 +74,47 @@ class Reader:
         """Refuse the sentence that is being read."""
         self.fault(line, f"sentence {self.number}: {message}")
 
-    def sentences(self, source: Source) -> Iterator[Sentence]:
-        """Yield the sentences of a file."""
+    def sentences(self, source: Source) -> Iterator[Sentence | None]:
+        """Yield the sentences of a file, and None wherever more of it may have to be waited for."""
         for block, first in self.blocks(source):
+            if block is None:
+                yield None
+                continue
             sentence = self.parse(block, first)
             if sentence is not None:
                 yield sentence
                 self.number += 1
 
-    def blocks(self, source: Source) -> Iterator[tuple[list[bytes], int]]:
-        """Yield what stands between blank lines: raw lines, and the number of the first."""
+    def blocks(self, source: Source) -> Iterator[tuple[list[bytes] | None, int]]:
+        """Yield what stands between blank lines: raw lines, and the number of the first.
+
+        And None in place of the lines wherever more may have to be waited for.
+        """
         line = 0
         try:
-            with open_input(source) as stream:
-                block: list[bytes] = []
-                for raw in chain(self.lines(stream), (b"\n",)):
-                    line += 1
-                    if not raw.isspace() or b"\t" in raw:
-                        block.append(raw)
-                    elif block:
-                        yield block, line - len(block)
-                        block = []
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self.fault(line + 1, f"the gzip data are damaged or cut off ({error})")
+            block: list[bytes] = []
+            for raw in chain(self.lines(read_lines(source)), (b"\n",)):
+                if raw is None:
+                    yield None, line
+                    continue
+                line += 1
+                if not raw.isspace() or b"\t" in raw:
+                    block.append(raw)
+                elif block:
+                    yield block, line - len(block)
+                    block = []
+        except InputError as error:
+            self.fault(line + 1, str(error))
 
-    def lines(self, stream: io.BufferedReader) -> Iterator[bytes]:
-        """Return the lines of the unpacked file."""
-        return without_mark(stream)
+    def lines(self, pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
+        """Split pieces of whole lines, less a byte order mark of UTF-8; pass on every None."""
+        mark = codecs.BOM_UTF8
+        for piece in pieces:
+            if piece is None:
+                yield None
+            else:
+                yield from io.BytesIO(piece.removeprefix(mark))
+                mark = b""
 
     def parse(self, block: list[bytes], first: int) -> Sentence | None:
         """Make a sentence of the raw lines of a block that begins at line `first`, if it has words."""

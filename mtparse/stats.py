@@ -6,7 +6,7 @@ import math
 
 from mtparse.conll import read_conll
 from mtparse.errors import ConllError
-from mtparse.files import Source, source_name
+from mtparse.inputs import Source, source_name
 from mtparse.trees import check_tree, crossing_arcs, head_array, nonprojective_arcs, roots
 
 

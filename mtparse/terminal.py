@@ -70,8 +70,10 @@ def stdout():
 
 
 def write(text: str) -> None:
-    """Write text and a line end to standard output, in UTF-8 whatever the locale."""
-    stdout().write(f"{text}\n".encode("utf-8", "surrogateescape"))
+    """Write text and a line end to standard output, at once, in UTF-8 whatever the locale."""
+    output = stdout()
+    output.write(f"{text}\n".encode("utf-8", "surrogateescape"))
+    output.flush()
 
 
 def warn(text: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from mtparse.errors import ConllError
 from mtparse.heads import cycles, head_faults
+from mtparse.incoming import Incoming, incoming
 from mtparse.sentence import Sentence
 
 
@@ -184,7 +185,13 @@ class Projectivized:
         self.sentences = self.words = self.changed_sentences = self.changed_heads = 0
 
     def __iter__(self) -> Iterator[Sentence]:
-        for sentence in self._sentences:
+        return Incoming(self._projectivized())
+
+    def _projectivized(self) -> Iterator[Sentence | None]:
+        for sentence in incoming(self._sentences):
+            if sentence is None:
+                yield None
+                continue
             check_tree(sentence)
             self.sentences += 1
             self.words += len(sentence)

@@ -10,12 +10,12 @@ import io
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from mtparse.files import Source, check_encoding, source_name
 from mtparse.heads import head_faults, shortened, small_int, word_fault
+from mtparse.inputs import Source, check_encoding, source_name
 from mtparse.reader import COLUMNS, Reader
 from mtparse.sentence import MAX_TRAINED, Sentence, unparsable
 
@@ -89,6 +89,8 @@ class Validation:
         readable = True
         try:
             for block, first in reader.blocks(self._source):
+                if block is None:
+                    continue
                 sentence = reader.parse(block, first)
                 if sentence is not None:
                     self._check(sentence)
@@ -238,15 +240,20 @@ class _NotingReader(Reader):
     def sentence_warning(self, line: int, message: str) -> None:
         self.warning(line, f"sentence {self.number}: {message}")
 
-    def lines(self, stream: io.BufferedReader) -> Iterator[bytes]:
+    def lines(self, pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
         raw = b"\n"
-        for self.count, raw in enumerate(stream, 1):
-            if self.count == 1 and raw.startswith(codecs.BOM_UTF8):
-                self.warning(1, "a byte order mark; it is skipped")
-                raw = raw.removeprefix(codecs.BOM_UTF8)
-            if raw.endswith(b"\r\n"):
-                self.crlf.add(self.count)
-            yield raw
+        for piece in pieces:
+            if piece is None:
+                yield None
+                continue
+            for raw in io.BytesIO(piece):
+                self.count += 1
+                if self.count == 1 and raw.startswith(codecs.BOM_UTF8):
+                    self.warning(1, "a byte order mark; it is skipped")
+                    raw = raw.removeprefix(codecs.BOM_UTF8)
+                if raw.endswith(b"\r\n"):
+                    self.crlf.add(self.count)
+                yield raw
         if not raw.endswith(b"\n"):
             self.ending = "the last line has no line end: is the file whole?"
         elif not raw.isspace():

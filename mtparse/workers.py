@@ -43,18 +43,25 @@ class Workers:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def map(self, function: Callable[[T], R], items: Iterable[T], *, ahead: int = 2) -> Iterator[R]:
+    def map(
+        self, function: Callable[[T], R], items: Iterable[T | None], *, ahead: int = 2
+    ) -> Iterator[R | None]:
         """Results in the order of the items; at most ``ahead`` items a thread are in work or waiting.
 
-        The items are drawn in the caller's thread.
+        The items are drawn in the caller's thread. None is no item: it stands where the next must be waited
+        for (see `mtparse.incoming`), and is yielded after all results of the items before it.
         """
         if self._pool is None:
-            yield from map(function, items)
+            for item in items:
+                yield None if item is None else function(item)
             return
         waiting: deque = deque()
         for item in items:
-            waiting.append(self._pool.submit(function, item))
-            if len(waiting) > ahead * self.threads:
+            if item is not None:
+                waiting.append(self._pool.submit(function, item))
+            while len(waiting) > (0 if item is None else ahead * self.threads):
                 yield waiting.popleft().result()
+            if item is None:
+                yield None
         while waiting:
             yield waiting.popleft().result()

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.nojit
 ROOT = Path(__file__).resolve().parent.parent
 TREEBANKS = Path(os.environ.get("MTPARSE_TREEBANKS", ROOT / "../shared/treebanks"))
 SCORER = TREEBANKS.parent / "scorer"
+HERE = Path(__file__).parent / "scorer"
 
 
 def treebank(*sentences, name=None):
@@ -157,15 +158,25 @@ def test_extras_play_no_part():
     assert evaluate(*pair) == Scores(2, 2, 2, 2, 2, 1, 1)
 
 
-@pytest.mark.treebanks
-@pytest.mark.parametrize("name", ["made-up", "turkish", "japanese"])
+RECORDED = {
+    "gold": (HERE / "gold.conll", HERE / "system.conll", HERE / "expected.txt"),
+    "rounding": tuple(HERE / f"rounding.{name}" for name in ("gold.conll", "system.conll", "expected.txt")),
+    "made-up": tuple(SCORER / f"made-up.{name}" for name in ("gold.conll", "system.conll", "expected.txt")),
+} | {
+    name: (TREEBANKS / name / "test.conll", SCORER / f"{name}.system.conll", SCORER / f"{name}.expected.txt")
+    for name in ("turkish", "japanese")
+}
+"""Gold, system and what the official script printed for them: ours (tests/scorer), and those in a folder
+beside the treebanks."""
+
+
+@pytest.mark.parametrize("name", RECORDED)
 def test_recorded_outputs(name):
     """The script's own figures and rows, to the last digit."""
-    gold = SCORER / "made-up.gold.conll" if name == "made-up" else TREEBANKS / name / "test.conll"
-    system, record = SCORER / f"{name}.system.conll", SCORER / f"{name}.expected.txt"
-    if not (gold.exists() and record.exists()):
+    gold, system, record = RECORDED[name]
+    if gold.parent != HERE and not (gold.exists() and record.exists()):
         pytest.skip(f"no recorded outputs at {SCORER}; it is sought beside MTPARSE_TREEBANKS")
-    _, plain, punctuation, sentences = re.split("^# .*\n", record.read_text(encoding="utf-8"), flags=re.M)
+    _, plain, punctuation, *more = re.split("^# .*\n", record.read_text(encoding="utf-8"), flags=re.M)
 
     def sides():
         return read_conll(gold), read_conll(system, short_rows=True)
@@ -173,5 +184,7 @@ def test_recorded_outputs(name):
     assert format_scores(evaluate(*sides())) == plain.rstrip("\n")
     assert format_scores(evaluate(*sides(), punctuation=True)) == punctuation.rstrip("\n")
     rows = list(evaluate_sentences(*sides()))
-    assert f"{format_sentences(rows)}\n{format_scores(sum(rows, Scores()))}" == sentences.rstrip("\n")
     assert len(rows) >= 60
+    if name != "rounding":
+        (sentences,) = more
+        assert f"{format_sentences(rows)}\n{format_scores(sum(rows, Scores()))}" == sentences.rstrip("\n")

@@ -1,14 +1,13 @@
 """Files that appear whole or not at all."""
 
 import gzip
-import io
 import os
 import stat
 
 import pytest
 
 from mtparse.conll import read_conll, write_conll
-from mtparse.files import atomic_writer, open_input
+from mtparse.files import atomic_writer
 
 pytestmark = pytest.mark.nojit
 
@@ -41,13 +40,6 @@ def test_targets(tmp_path):
         pass
     with pytest.raises(ValueError, match="mode is 'a'"), atomic_writer(tmp_path / "x", "a"):
         pass
-
-
-def test_stream_stays_open():
-    stream = io.BytesIO(b"some bytes")
-    with open_input(stream) as source:
-        assert source.read() == b"some bytes"
-    assert not stream.closed
 
 
 def test_a_name_in_gz_is_compressed(tmp_path):

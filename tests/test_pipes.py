@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import threading
+import zlib
 
 import pytest
 from click.testing import CliRunner
 
 from mtparse import Parser
+from mtparse import parser as parser_module
 from mtparse import sentence as limits
 from mtparse.cli import main
 from mtparse.conll import read_conll
@@ -79,11 +81,152 @@ def test_a_broken_pipe_has_a_status(run, many):
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "2> >(true)"])
+NO_STDERR = ["2>/dev/full", "2>&-", "2> >(true)"]
+
+
+@pytest.mark.parametrize("redirection", NO_STDERR)
 def test_training_goes_on_when_nobody_reads_its_progress(redirection, small, tmp_path):
     done = shell(f"mtparse train {small}/run.yaml --out {tmp_path}/r --set trainer.passes=1 {redirection}")
     assert done.returncode == 0
     assert (tmp_path / "r" / "model.mtparse").exists()
+
+
+@pytest.mark.parametrize("redirection", NO_STDERR)
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("mtparse parse {run} /dev/null", 0),  # warns
+        ("mtparse projectivize {small}/test.conll", 0),  # says what it did
+        ("mtparse eval {small}/test.conll {small}/train.conll", 1),
+        ("mtparse nothing", 2),
+        ("mtparse train {small}/run.yaml --set C=1", 2),
+        ("python -W always -c 'import warnings, mtparse.__main__ as m; m.main()' --version", 0),
+    ],
+)
+def test_no_status_depends_on_standard_error(command, status, redirection, run, small):
+    command = command.format(run=run, small=small).replace("python ", f"{sys.executable} ")
+    done = shell(f"{command} {redirection}")
+    assert (done.returncode, done.stderr) == (status, "")
+    assert "rror" not in done.stdout
+
+
+def test_a_closed_standard_error_does_not_write_into_other_files(run, small, tmp_path):
+    """No file that is opened gets its number."""
+    warns = f"cat {small}/test.conll | mtparse parse {run} -o {tmp_path}/o 2>&-"
+    assert shell(warns).returncode == 0
+    assert "sentences" not in (tmp_path / "o").read_text()
+
+
+class Conversation:
+    """A command that is spoken to through pipes; every answer is waited for before more is said."""
+
+    def __init__(self, *arguments: object, pack=None) -> None:
+        plain = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        command = [sys.executable, "-m", "mtparse", *map(str, arguments)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen(command, **pipes, env=plain)
+        self.pack = pack
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.communicate()
+
+    def say(self, text: str) -> None:
+        data = text.encode()
+        if self.pack is not None:
+            data = self.pack.compress(data) + self.pack.flush(zlib.Z_SYNC_FLUSH)
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def hear(self) -> str:
+        """The next sentence; a test that waits for ever is ended by its limit of time."""
+        lines = []
+        while not lines or lines[-1] != b"\n":
+            lines.append(self.process.stdout.readline())
+            assert lines[-1], "the output ended"
+        return b"".join(lines).decode()
+
+
+@pytest.fixture(scope="module")
+def sentences(small):
+    return [f"{s}\n\n" for s in (small / "train.conll").read_text().split("\n\n")[:4]]
+
+
+class TestSentenceBySentence:
+    """From a pipe that stays open every sentence is answered before the next is written."""
+
+    @pytest.mark.parametrize("jobs", [1, 3])
+    def test_parse(self, jobs, run, sentences):
+        with Conversation("parse", run, "--jobs", jobs) as talk:
+            for sentence in sentences:
+                talk.say(sentence)
+                answer = talk.hear()
+                assert answer.count("\n") == sentence.count("\n")
+                assert answer.split("\t")[1] == sentence.split("\t")[1]
+            out, _ = talk.process.communicate(timeout=60)
+        assert (out, talk.process.returncode) == (b"", 0)
+
+    def test_all_that_has_come_is_answered(self, run, sentences):
+        """A sentence of which only the first line is there holds back none before it."""
+        with Conversation("parse", run) as talk:
+            begun, _, rest = sentences[2].partition("\n")
+            talk.say(sentences[0] + sentences[1] + begun)
+            assert [talk.hear().split("\t")[1] for _ in range(2)] == [s.split("\t")[1] for s in sentences[:2]]
+            talk.say(f"\n{rest}")
+            assert talk.hear().count("\n") == sentences[2].count("\n")
+
+    def test_packed(self, run, sentences):
+        pack = zlib.compressobj(wbits=31)
+        with Conversation("parse", run, pack=pack) as talk:
+            for sentence in sentences:
+                talk.say(sentence)
+                assert talk.hear().split("\t")[1] == sentence.split("\t")[1]
+
+    def test_projectivize(self, sentences):
+        with Conversation("projectivize") as talk:
+            for sentence in sentences:
+                talk.say(sentence)
+                assert talk.hear().split("\t")[1] == sentence.split("\t")[1]
+
+    def test_through_named_pipes(self, run, sentences, tmp_path):
+        for name in ("in", "out"):
+            os.mkfifo(tmp_path / name)
+        with Conversation("parse", run, tmp_path / "in", "-o", tmp_path / "out"):
+            both = os.open(tmp_path / "in", os.O_RDWR)  # does not wait for the other end
+            with open(both, "w") as writing, open(tmp_path / "out") as reading:
+                for sentence in sentences:
+                    writing.write(sentence)
+                    writing.flush()
+                    assert reading.readline().split("\t")[1] == sentence.split("\t")[1]
+                    while reading.readline() != "\n":
+                        pass
+
+    def test_the_library(self, run, sentences):
+        reading, writing = os.pipe()
+        with open(reading, "rb") as source, open(writing, "w") as sink:
+            parsed = Parser.load(run).parse(read_conll(source), threads=2)
+            for sentence in sentences:
+                sink.write(sentence)
+                sink.flush()
+                assert len(next(parsed)) == sentence.count("\n") - 1
+
+    def test_batches_are_full_while_input_is_waiting(self, run, many, monkeypatch):
+        """No more calls of compiled code than needed: a file is parsed in full batches."""
+        calls = []
+        compiled = parser_module.parse_batch
+
+        def counted(*arguments):
+            calls.append(len(arguments[4]))
+            return compiled(*arguments)
+
+        monkeypatch.setattr(parser_module, "parse_batch", counted)
+        with open(many, "rb") as source:
+            total = sum(1 for _ in Parser.load(run).parse(read_conll(source)))
+        assert sum(calls) == total
+        assert set(calls[:-1]) == {parser_module.BATCH}
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def evaluate_command(
     if as_json and per_sentence:
         raise click.UsageError("--json and --per-sentence exclude each other.")
     rows = evaluation.evaluate_sentences(
-        read_conll(gold, encoding=encoding),
+        read_conll(gold, encoding=encoding, heads="required"),
         read_conll(system, encoding=encoding, short_rows=True),
         punctuation=all_tokens,
     )

@@ -16,6 +16,7 @@ from typing import Any
 from mtparse.config_yaml import BareWord
 from mtparse.errors import ConfigError
 from mtparse.features.templates import Template
+from mtparse.inputs import check_encoding
 
 VALID_KINDS = ("fraction", "words", "sentences")
 
@@ -138,13 +139,12 @@ def optional_path(value):
 
 def encoding(value):
     """A text encoding, under Python's name for it."""
+    if not isinstance(value, str):
+        raise ValueError("must be the name of a text encoding, such as utf-8 or iso8859-1")
     try:
-        if isinstance(value, str):
-            "".encode(value)
-            return codecs.lookup(value).name
-    except (LookupError, ValueError):
-        pass
-    raise ValueError("must be a text encoding known to Python, such as utf-8 or iso8859-1")
+        return codecs.lookup(check_encoding(value)).name
+    except ConfigError as error:
+        raise ValueError(f"must be an encoding that can be read; {error}") from None
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ mark, no final newline, several blank lines) and refuses the rest with the physi
 from __future__ import annotations
 
 import gzip
+import io
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from mtparse.files import atomic_writer
 from mtparse.incoming import Incoming, incoming
@@ -34,20 +35,20 @@ def read_conll(
 
     Parameters
     ----------
-    source : str, path or binary stream
-        ``-`` is standard input. Data compressed by gzip, xz or bzip2 are recognised by their content and
-        unpacked.
+    source : str, path or stream
+        ``-`` is standard input; a stream may give bytes or text. Data compressed by gzip, xz or bzip2 are
+        recognised by their content and unpacked.
     format : {"auto", "conllx", "conllu"}
         ``conllx`` refuses multi-word lines and empty nodes, which only CoNLL-U has. Lines that start
         with ``#`` are comments in all of them.
     encoding : str
-        Encoding of the text, one in which tabs, line ends and digits are as in ASCII.
+        Encoding of the bytes, one in which tabs, line ends and digits are as in ASCII.
     heads : {"optional", "required", "unchecked", "ignore"}
-        Whether ``_`` in the HEAD column is accepted (giving -1) or an error; heads that are no integer,
-        out of range or the word itself are errors in both. ``unchecked`` takes integers as they stand,
-        as `mtparse.heads.head_value` does, and gives -1 for all else: `mtparse.heads.head_faults` says
-        what is wrong with them. With ``ignore`` the column is not looked at and every head is -1.
-        Cycles are never errors here, see `mtparse.trees.check_tree`.
+        ``optional`` accepts ``_`` in the HEAD column (-1) and words that are their own heads; ``required``
+        refuses both. Heads that are no integer or out of range are errors in both. ``unchecked`` and
+        ``ignore`` do not look at the column: heads are then integers as they stand, and -1 for all else, as
+        `mtparse.heads.head_value` gives them; `mtparse.heads.head_faults` says what is wrong with them.
+        Longer cycles are never errors here, see `mtparse.trees.check_tree`.
     short_rows : bool
         Accept rows of the first eight columns, as in the outputs of parsers at the shared task; the
         other two become ``_``.
@@ -68,18 +69,22 @@ def read_conll(
     OSError
         If the file cannot be opened or read.
     ValueError
-        If ``format`` or ``heads`` is none of the above.
+        If ``format`` or ``heads`` is none of the above, or if ``source`` is the text itself.
     """
+    if isinstance(source, str) and ("\n" in source or "\t" in source):
+        raise ValueError("source is the text of a treebank, not the name of a file; give io.StringIO(text)")
+    if isinstance(source, io.TextIOBase):
+        encoding = "utf-8"
     if format not in FORMATS:
         raise ValueError(f"format is {format!r}; it can be {', '.join(FORMATS)}")
     if heads not in HEADS:
         raise ValueError(f"heads is {heads!r}; it can be {', '.join(HEADS)}")
-    check_encoding(encoding)
+    encoding = check_encoding(encoding)
     return Incoming(Reader(source_name(source), format, encoding, heads, short_rows).sentences(source))
 
 
 def write_conll(
-    sentences: Iterable[Sentence], target: str | os.PathLike | BinaryIO, *, encoding: str = "utf-8"
+    sentences: Iterable[Sentence], target: str | os.PathLike | BinaryIO | TextIO, *, encoding: str = "utf-8"
 ) -> None:
     """Write sentences, each closed by one blank line; line ends are LF.
 
@@ -87,18 +92,28 @@ def write_conll(
     ----------
     sentences : iterable of Sentence
         May be reading from the very file that is written.
-    target : str, path or binary stream
+    target : str, path or stream
         A file appears under its name only when all sentences are written; one whose name ends in
         ``.gz`` is compressed. Other streams are flushed whenever the next sentence must be waited for,
         so that who reads them has all that can be had.
     encoding : str
-        Encoding of the output.
+        Encoding of the output; a text stream has its own.
 
     Raises
     ------
+    ConllError
+        At a sentence that could not be read back, see `mtparse.sentence.format_sentence`.
     OSError
         If the target cannot be written.
     """
+    encoding = check_encoding(encoding)
+    if isinstance(target, io.TextIOBase):
+        for sentence in incoming(sentences):
+            if sentence is None:
+                target.flush()
+            else:
+                target.write(format_sentence(sentence))
+        return
     if not isinstance(target, (str, os.PathLike)):
         _write(sentences, target, encoding, target.flush)
         return

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from mtparse.sentence import Sentence
+if TYPE_CHECKING:
+    from mtparse.sentence import Sentence
 
 _MAX_DIGITS = 18
 """Numbers of more digits stand for 10**18: they fit in an int64 and are above any sentence's length."""
@@ -35,7 +37,7 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "...")
 
 
-def word_fault(word: int, text: str, size: float, required: bool = True) -> str:
+def word_fault(word: int, text: str, size: float, required: bool = True, loops: bool = False) -> str:
     """Return what is wrong with the head of one word, looked at alone; empty if nothing is.
 
     Parameters
@@ -48,9 +50,11 @@ def word_fault(word: int, text: str, size: float, required: bool = True) -> str:
         Words in the sentence; infinity if that is not known.
     required : bool
         Whether ``_`` is a fault.
+    loops : bool
+        Whether a word may be its own head.
     """
     head = head_value(text)
-    if head == word:
+    if head == word and not loops:
         return f"word {word} is its own HEAD"
     if head > size:
         return f"HEAD {text[:20]} of word {word} is out of range; the sentence has {size} words"
@@ -60,6 +64,8 @@ def word_fault(word: int, text: str, size: float, required: bool = True) -> str:
         return f"HEAD {shown(text)} of word {word} is not an integer; 0 is the root, _ is no head"
     if text[0] == "-":
         return f"HEAD {shown(text)} of word {word} is negative; 0 is the root, _ is no head"
+    if text != "0" and text[0] == "0":
+        return f"HEAD {shown(text)} of word {word} begins with a zero; write {head}"
     return ""
 
 
@@ -74,7 +80,7 @@ def head_faults(
     Parameters
     ----------
     sentence : Sentence
-        As read with any value of ``heads`` but ``ignore``.
+        As read, whether its heads were checked or not.
     required : bool
         Whether words without a head (``_``) are faults.
     root : {"multi", "single"}
@@ -92,8 +98,6 @@ def head_faults(
     for word, head in enumerate(sentence.heads, 1):
         if not 0 <= head <= size or head == word:
             fault = word_fault(word, sentence.rows[word - 1][6], size, required)
-            if required and not fault:  # the column is well, the head is not: read with heads="ignore"
-                fault = f"the HEAD of word {word} was not read"
             if fault:
                 yield sentence.lines[word - 1], fault
     # a head that cannot be read or is out of range may have been meant for the root

@@ -8,15 +8,16 @@ import io
 import lzma
 import os
 import select
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from mtparse.errors import ConfigError
 
-Source = str | os.PathLike | BinaryIO
+Source = str | os.PathLike | BinaryIO | TextIO
 
 _CHUNK = 1 << 18
 """Bytes that are read, and unpacked, at a time."""
@@ -42,8 +43,8 @@ def read_lines(source: Source) -> Iterator[bytes | None]:
 
     Parameters
     ----------
-    source : str, path or binary stream
-        ``-`` is standard input. A stream that was passed in is left open.
+    source : str, path or stream
+        ``-`` is standard input. A stream that was passed in is left open; text becomes UTF-8.
 
     Yields
     ------
@@ -56,8 +57,6 @@ def read_lines(source: Source) -> Iterator[bytes | None]:
         At compressed data that are damaged or cut off, and at formats that are not read.
     OSError
         If the source cannot be opened or read.
-    TypeError
-        If a text stream is passed.
     """
     begun: list[bytes] = []
     for chunk in _plain(_chunks(source)):
@@ -76,8 +75,6 @@ def read_lines(source: Source) -> Iterator[bytes | None]:
 
 def _chunks(source: Source) -> Iterator[bytes | None]:
     """The bytes of a source as they come; None before each read that may have to wait."""
-    if isinstance(source, io.TextIOBase):
-        raise TypeError("a binary stream is needed, this one gives text; open the file with mode 'rb'")
     own = None
     if not isinstance(source, (str, os.PathLike)):
         stream = source
@@ -88,11 +85,17 @@ def _chunks(source: Source) -> Iterator[bytes | None]:
     else:
         stream = own = open(source, "rb", buffering=0)  # noqa: SIM115 - closed below
     try:
-        # read1 hands out what has come, without waiting for more
-        read = getattr(stream, "read1", stream.read)
         waits = _waiting(stream)
+        if isinstance(stream, io.TextIOBase):
+            hint = _CHUNK if waits is None else 1  # of a pipe no more than a line is waited for
+
+            def read(size: int) -> bytes:
+                return "".join(stream.readlines(hint)).encode("utf-8", "surrogatepass")
+        else:
+            # read1 hands out what has come, without waiting for more
+            read = getattr(stream, "read1", stream.read)
         while True:
-            if waits():
+            if waits is not None and waits():
                 yield None
             chunk = read(_CHUNK)
             if not chunk:
@@ -103,12 +106,14 @@ def _chunks(source: Source) -> Iterator[bytes | None]:
             own.close()
 
 
-def _waiting(stream: BinaryIO) -> Callable[[], bool]:
-    """A function that tells whether reading a stream may have to wait."""
+def _waiting(stream: BinaryIO | TextIO) -> Callable[[], bool] | None:
+    """A function that tells whether reading a stream may have to wait; None where it never does."""
     try:
         number = stream.fileno()
+        if stat.S_ISREG(os.fstat(number).st_mode):
+            return None
     except (AttributeError, OSError, ValueError):
-        return lambda: False  # in memory
+        return None  # in memory
     if not hasattr(select, "poll"):
         return lambda: True
     poll = select.poll()
@@ -206,8 +211,13 @@ def _unpacked(name: str, new: Callable, chunks: Iterable[bytes | None]) -> Itera
         raise InputError(f"the {name} data are damaged or cut off (they end too early)")
 
 
-def check_encoding(encoding: str) -> None:
+def check_encoding(encoding: str) -> str:
     """Refuse encodings that are unknown or in which lines cannot be split as bytes.
+
+    Returns
+    -------
+    str
+        The encoding; ``utf-8`` for ``utf-8-sig``, as a byte order mark is skipped when a file is read.
 
     Raises
     ------
@@ -216,8 +226,11 @@ def check_encoding(encoding: str) -> None:
     """
     ascii_part = "\n\r\t #-._0123456789"
     try:
+        if codecs.lookup(encoding).name == "utf-8-sig":
+            return "utf-8"
         same = ascii_part.encode(encoding) == ascii_part.encode("ascii")
     except (LookupError, UnicodeError, ValueError) as error:
         raise ConfigError(f"encoding: {encoding!r} is unknown; utf-8 and latin-1 are common") from error
     if not same:
-        raise ConfigError(f"encoding: {encoding!r} is no extension of ASCII; convert the file to utf-8")
+        raise ConfigError(f"encoding: {encoding!r} cannot be read; convert the file to utf-8 (iconv does)")
+    return encoding

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from mtparse._jit import kernel
-from mtparse.errors import ModelError, MtparseError
+from mtparse.errors import ConllError, ModelError, MtparseError
 from mtparse.features.extraction import sentence_scores
 from mtparse.features.index import FeatureWeights
 from mtparse.features.templates import Template
@@ -17,7 +17,7 @@ from mtparse.features.words import hash_words
 from mtparse.incoming import Incoming, incoming
 from mtparse.inference.kernels import best_tree_kernel
 from mtparse.model import Model, load_model
-from mtparse.sentence import Sentence, require_parsable
+from mtparse.sentence import Sentence, require_parsable, require_well_formed
 from mtparse.workers import Workers
 
 BATCH = 32
@@ -114,14 +114,18 @@ class Parser:
         Yields
         ------
         Sentence
-            A copy with the predicted heads; labels are ``_``, as the model has none; the rest as it was.
+            A copy with the predicted heads; labels are ``_``, as the model has none, and so are other columns
+            that hold heads, see `Sentence.with_heads`; the rest as it was.
 
         Raises
         ------
         ValueError
             If the decoder's name is none of these.
         ConllError
-            At a sentence of more than `mtparse.sentence.MAX_PARSED` words. What the source of the sentences
+            At a sentence of more than `mtparse.sentence.MAX_PARSED` words, and at one made by hand whose rows
+            are not ten texts each.
+        TypeError
+            At what is not a `Sentence`. What the source of the sentences
             raises is raised again. Either way all sentences before are yielded first.
 
         Notes
@@ -144,22 +148,41 @@ class Parser:
 
         failures: list[Exception] = []
 
+        def encoded(batch: list[Sentence]) -> Iterator[tuple]:
+            """A batch with its words numbered; of one with a faulty sentence, what stands before that."""
+            try:
+                numbers = weights.encode([s.rows for s in batch])
+            except (IndexError, TypeError):
+                for place, sentence in enumerate(batch):
+                    try:
+                        require_well_formed(sentence)
+                    except ConllError as fault:  # made or changed by hand
+                        failures.append(fault)
+                        yield from encoded(batch[:place])
+                        return
+                raise
+            if batch:
+                yield batch, *numbers
+
         def batches():
             batch: list[Sentence] = []
             try:
                 for sentence in incoming(sentences):
                     if sentence is not None:
+                        if not isinstance(sentence, Sentence):
+                            require_well_formed(sentence)
                         require_parsable(sentence)
                         batch.append(sentence)
-                    if len(batch) == BATCH or (batch and sentence is None):
-                        yield batch, *weights.encode([s.rows for s in batch])
+                    if len(batch) == BATCH or sentence is None:
+                        yield from encoded(batch)
                         batch = []
+                        if failures:
+                            return
                     if sentence is None:
                         yield None
             except Exception as error:
                 failures.append(error)  # raised when all sentences before it are parsed
-            if batch:
-                yield batch, *weights.encode([s.rows for s in batch])
+            yield from encoded(batch)
 
         def parse(item):
             batch, table, encoded = item

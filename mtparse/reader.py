@@ -14,15 +14,15 @@ from itertools import chain
 from operator import eq, itemgetter
 
 from mtparse.errors import ConllError
-from mtparse.heads import head_value, shown, small_int, word_fault
+from mtparse.heads import shown, small_int, word_fault
 from mtparse.inputs import InputError, Source, read_lines
-from mtparse.sentence import Sentence
-
-COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
+from mtparse.sentence import COLUMNS, Sentence
 
 _WORD = re.compile(r"[0-9]+")
 _RANGE = re.compile(r"([0-9]+)-([0-9]+)")
 _EMPTY_NODE = re.compile(r"([0-9]+)\.[0-9]+")
+_DECLARED = re.compile(r"#\s*global\.columns\s*=(.*)")
+_COLUMNS_U = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 _id_of, _head_of = itemgetter(0), itemgetter(6)
 
 
@@ -74,6 +74,9 @@ class Reader:
         """Refuse the sentence that is being read."""
         self.fault(line, f"sentence {self.number}: {message}")
 
+    def sentence_oddity(self, line: int, message: str) -> None:
+        """Take notice of what is read but may be an accident. Does nothing; a subclass may."""
+
     def sentences(self, source: Source) -> Iterator[Sentence | None]:
         """Yield the sentences of a file, and None wherever more of it may have to be waited for."""
         for block, first in self.blocks(source):
@@ -98,7 +101,7 @@ class Reader:
                     yield None, line
                     continue
                 line += 1
-                if not raw.isspace() or b"\t" in raw:
+                if not raw.isspace():
                     block.append(raw)
                 elif block:
                     yield block, line - len(block)
@@ -123,8 +126,12 @@ class Reader:
         while leading < len(lines) and lines[leading].startswith("#"):
             leading += 1
         if leading == len(lines):
+            for place, text in enumerate(lines, first):
+                self.check_comment(place, text)
             self.comments += lines
             return None
+        for place, text in enumerate(lines[:leading], first):
+            self.check_comment(place, text)
         extras = [(0, text) for text in self.comments + lines[:leading]]
         self.comments = []
         rows = [text.split("\t") for text in lines[leading:]]
@@ -137,7 +144,16 @@ class Reader:
         if not whole or list(map(_id_of, rows)) != self.numerals.texts[:size]:
             rows, places, more = self.parse_slowly(lines, leading, first)
             extras += more
-        return Sentence(rows, self.read_heads(rows, places), self.number, first, places, extras, self.path)
+        self.check_heads(rows, places)
+        return Sentence(rows, None, self.number, first, places, extras, self.path)
+
+    def check_comment(self, place: int, text: str) -> None:
+        """Refuse a declaration of other columns than the ten (CoNLL-U Plus)."""
+        if "global.columns" not in text or not (match := _DECLARED.fullmatch(text)):
+            return
+        if tuple(match[1].split()) not in (COLUMNS, _COLUMNS_U):
+            wanted = " ".join(_COLUMNS_U)
+            self.fault(place, f"global.columns declares other columns; the file must have {wanted}")
 
     def decode(self, block: list[bytes], first: int) -> list[str]:
         """Return the lines as text, without their ends."""
@@ -212,6 +228,9 @@ class Reader:
             elif span and small_int(span[2]) < small_int(span[1]):
                 self.sentence_fault(place, f"multi-word line {shown(row[0])} ends before it begins")
             elif span:
+                if any(small_int(span[1]) <= end for end, _ in spans):
+                    message = f"multi-word line {shown(row[0])} overlaps another"
+                    self.sentence_oddity(place, message)
                 spans.append((small_int(span[2]), place))
             extras.append((len(rows), text))
         if not words:
@@ -223,29 +242,24 @@ class Reader:
                 self.sentence_fault(place, message)
         return rows, places, extras
 
-    def read_heads(self, rows: list[list[str]], places: Sequence[int]) -> list[int]:
-        """Return the heads of the words, checked as far as one word can be."""
-        size = len(rows)
-        if self.heads == "ignore":
-            return [-1] * size
+    def check_heads(self, rows: list[list[str]], places: Sequence[int]) -> None:
+        """Check the heads of the words, as far as one word's can be alone."""
+        if self.heads in ("ignore", "unchecked"):
+            return
+        size, required = len(rows), self.heads == "required"
         values = self.numerals.values
         try:
             heads = [values[text] for text in map(_head_of, rows)]
         except KeyError:
-            heads = [head_value(text) for text in map(_head_of, rows)]
-            if self.heads == "unchecked":
-                return heads
+            pass
         else:
-            if self.heads == "unchecked":
-                return heads
-            in_order = max(heads) <= size and True not in map(eq, heads, range(1, size + 1))
-            if in_order and (self.heads == "optional" or -1 not in heads):
-                return heads
+            in_range = max(heads) <= size
+            if in_range and not (required and (-1 in heads or True in map(eq, heads, range(1, size + 1)))):
+                return
         for word, (row, place) in enumerate(zip(rows, places, strict=True), 1):
-            fault = word_fault(word, row[6], size, self.heads == "required")
+            fault = word_fault(word, row[6], size, required, loops=not required)
             if fault:
                 self.sentence_fault(place, fault)
-        return heads
 
 
 def _split(text: str) -> list[str]:

@@ -1,10 +1,16 @@
-"""A sentence of a treebank: ten columns a word, its heads, and what stood between the words."""
+"""A sentence of a treebank: ten columns a word, and what stood between the words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from operator import index, itemgetter
+from typing import overload
 
 from mtparse.errors import ConllError
+from mtparse.heads import head_value
+
+COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
+"""The columns' names in CoNLL-X. CoNLL-U calls the fourth and fifth UPOS and XPOS, the last DEPS and MISC."""
 
 MAX_TRAINED = 2000
 """Words of a sentence that can be trained on: the features of its arcs then take about half a gigabyte."""
@@ -13,21 +19,96 @@ MAX_PARSED = 5000
 """Words of the longest sentence that is parsed: its scores take 200 megabytes, Eisner's charts a gigabyte
 more, and both some minutes. Ten times the length would be a hundred times the memory and many hours."""
 
+_head_of = itemgetter(6)
 
-def _column(index: int, doc: str) -> property:
-    return property(lambda self: [row[index] for row in self.rows], doc=doc)
+
+class _Values(dict):
+    """The heads that texts of the HEAD column stand for."""
+
+    def __missing__(self, text: str) -> int:
+        return head_value(text)
+
+
+_VALUES = _Values({"_": -1, **{str(number): number for number in range(MAX_TRAINED)}})
+
+
+class Heads(Sequence[int]):
+    """The heads of a sentence's words, as they stand in its rows: to change one is to change its row.
+
+    Equal to a list of the same numbers. -1 stands for ``_``, and for what is no integer.
+    """
+
+    __slots__ = ("_rows",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, rows: list[list[str]]) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([_VALUES[text] for text in map(_head_of, self._rows)])
+
+    @overload
+    def __getitem__(self, word: int) -> int: ...
+    @overload
+    def __getitem__(self, word: slice) -> list[int]: ...
+    def __getitem__(self, word):
+        if isinstance(word, slice):
+            return list(self)[word]
+        return _VALUES[self._rows[word][6]]
+
+    def __setitem__(self, word: int, head: int) -> None:
+        self._rows[word][6] = _head_text(head)
+
+    def __contains__(self, head: object) -> bool:
+        return head in list(self)
+
+    def count(self, head: int) -> int:
+        """How many words have this head."""
+        return list(self).count(head)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (Heads, list, tuple)):
+            return list(self) == list(other)
+        return NotImplemented
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
+def _head_text(head: int) -> str:
+    head = index(head)
+    if head < -1:
+        raise ValueError(f"head {head}: a head is a word's number, 0 for the root, or -1 for none")
+    return str(head) if head >= 0 else "_"
+
+
+def _column(position: int, doc: str) -> property:
+    return property(lambda self: [row[position] for row in self.rows], doc=doc)
 
 
 class Sentence:
     """The words of one sentence, with what stood between them.
 
+    Parameters
+    ----------
+    rows : list of list of str
+        The ten columns of each word.
+    heads : sequence of int, optional
+        Written into copies of the rows, one head a word, without an entry for the root symbol. By default
+        heads are those that the rows hold.
+    number, line, lines, extras, path
+        See the attributes.
+
     Attributes
     ----------
     rows : list of list of str
         The ten columns of each word.
-    heads : list of int
-        Head of each word, 0 for the root; -1 where HEAD is ``_`` or was not to be read. Any integer where
-        it was not to be checked.
+    heads : Heads
+        Head of each word, 0 for the root; -1 where HEAD is ``_`` or no integer. A view of the rows:
+        ``heads[0] = 2`` and ``heads = [2, 0]`` change them. Any integer where it was read without a check.
     number : int
         Number of the sentence in its file, from 1.
     line : int
@@ -41,12 +122,12 @@ class Sentence:
         Name of the file, for messages.
     """
 
-    __slots__ = ("extras", "heads", "line", "lines", "number", "path", "rows")
+    __slots__ = ("extras", "line", "lines", "number", "path", "rows")
 
     def __init__(
         self,
         rows: list[list[str]],
-        heads: list[int],
+        heads: Sequence[int] | None = None,
         number: int = 1,
         line: int = 1,
         lines: Sequence[int] | None = None,
@@ -54,12 +135,14 @@ class Sentence:
         path: str = "<memory>",
     ) -> None:
         self.rows = rows
-        self.heads = heads
         self.number = number
         self.line = line
         self.lines = range(line, line + len(rows)) if lines is None else lines
         self.extras = list(extras)
         self.path = path
+        if heads is not None:
+            self.rows = [list(row) for row in rows]
+            self.heads = heads
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -75,12 +158,27 @@ class Sentence:
     deprels = _column(7, "Column 8 of each word.")
 
     @property
+    def heads(self) -> Heads:
+        return Heads(self.rows)
+
+    @heads.setter
+    def heads(self, heads: Sequence[int]) -> None:
+        texts = [_head_text(head) for head in heads]
+        if len(texts) != len(self.rows):
+            raise ValueError(f"{len(self.rows)} words, but {len(texts)} heads; the root symbol has no entry")
+        for row, text in zip(self.rows, texts, strict=True):
+            row[6] = text
+
+    @property
     def has_heads(self) -> bool:
         """Whether every word has a head."""
         return -1 not in self.heads
 
     def with_heads(self, heads: Sequence[int], deprels: Sequence[str] | str = "_") -> Sentence:
-        """Return a copy with other heads and labels; the other eight columns are left as they are.
+        """Return a copy with other heads and labels.
+
+        What else holds heads becomes ``_``, as it would pass for part of the new tree: column 9 (DEPS, or
+        PHEAD) and, where that is a PHEAD, column 10. The other columns are left as they are.
 
         Parameters
         ----------
@@ -94,28 +192,136 @@ class Sentence:
         ValueError
             If the number of heads or labels is not the number of words.
         """
-        new_heads = [int(head) for head in heads]
+        texts = [_head_text(head) for head in heads]
         labels = [deprels] * len(self) if isinstance(deprels, str) else list(deprels)
-        if len(new_heads) != len(self) or len(labels) != len(self):
-            raise ValueError(f"{len(self)} words, but {len(new_heads)} heads and {len(labels)} labels")
+        if len(texts) != len(self) or len(labels) != len(self):
+            raise ValueError(f"{len(self)} words, but {len(texts)} heads and {len(labels)} labels")
         rows = [
-            [*row[:6], str(head) if head >= 0 else "_", label, *row[8:]]
-            for row, head, label in zip(self.rows, new_heads, labels, strict=True)
+            [*row[:6], text, label, "_", "_" if row[8].isdecimal() else row[9]]
+            for row, text, label in zip(self.rows, texts, labels, strict=True)
         ]
-        return Sentence(rows, new_heads, self.number, self.line, self.lines, self.extras, self.path)
+        return Sentence(rows, None, self.number, self.line, self.lines, self.extras, self.path)
+
+    @classmethod
+    def from_words(
+        cls,
+        forms: Sequence[str],
+        *,
+        lemmas: Sequence[str] | None = None,
+        cpostags: Sequence[str] | None = None,
+        postags: Sequence[str] | None = None,
+        feats: Sequence[str] | None = None,
+        heads: Sequence[int] | None = None,
+        deprels: Sequence[str] | None = None,
+    ) -> Sentence:
+        """Make a sentence of its words, with what else is known of them, one entry a word.
+
+        Columns that are not given are ``_``; where one of the two kinds of tags is given it stands for both.
+        A model needs the columns that it was trained with.
+
+        Raises
+        ------
+        ValueError
+            If a sequence has another length than ``forms``, or an entry cannot stand in a file.
+
+        Examples
+        --------
+        >>> Sentence.from_words(["Dogs", "bark"], postags=["NOUN", "VERB"], heads=[2, 0]).heads
+        [2, 0]
+        """
+        coarse, fine = cpostags or postags, postags or cpostags
+        given = [forms, lemmas, coarse, fine, feats]
+        if isinstance(forms, str):
+            raise ValueError("forms is one text; give a list of words")
+        columns = [["_"] * len(forms) if column is None else list(column) for column in [*given, deprels]]
+        names = ("forms", "lemmas", "cpostags", "postags", "feats", "deprels")
+        for name, column in zip(names, columns, strict=True):
+            if len(column) != len(forms):
+                raise ValueError(f"{len(forms)} words, but {len(column)} {name}")
+        *first, labels = columns
+        rows = [
+            [str(number), *cells, "_", label, "_", "_"]
+            for number, (*cells, label) in enumerate(zip(*first, labels, strict=True), 1)
+        ]
+        sentence = cls(rows, heads)
+        require_well_formed(sentence)
+        return sentence
 
 
 def format_sentence(sentence: Sentence) -> str:
-    """Return the lines of a sentence, extras included, and the blank line that ends it."""
-    lines = ["\t".join(row) for row in sentence.rows]
+    """Return the lines of a sentence, extras included, and the blank line that ends it.
+
+    Raises
+    ------
+    ConllError
+        If it could not be read back: no words, cells that are no text, are empty or hold a tab or a line end,
+        rows that do not have ten columns, IDs that do not count the words.
+    """
+    rows = sentence.rows
+    try:
+        lines = ["\t".join(row) for row in rows]
+        text = "\n".join(lines)
+        whole = (
+            set(map(len, rows)) == {len(COLUMNS)}
+            and text.count("\t") == 9 * len(rows)
+            and text.count("\n") == len(rows) - 1
+            and not any(end in text for end in ("\t\t", "\n\t", "\t\n", "\r\n"))
+            and text[-1] not in "\t\r"
+            and all(line.startswith(f"{number}\t") for number, line in enumerate(lines, 1))
+        )
+    except (TypeError, IndexError):
+        whole = False
+    if not whole:
+        require_well_formed(sentence)
     if sentence.extras:
         merged, done = [], 0
-        for position, text in sentence.extras:
+        for position, extra in sentence.extras:
+            if "\n" in extra:
+                fault = f"sentence {sentence.number}: {extra[:40]!r} holds a line end"
+                raise ConllError(sentence.path, sentence.line, fault)
             merged += lines[done:position]
-            merged.append(text)
+            merged.append(extra)
             done = position
-        lines = merged + lines[done:]
-    return "\n".join(lines) + "\n\n"
+        text = "\n".join(merged + lines[done:])
+    return text + "\n\n"
+
+
+def require_well_formed(sentence: Sentence) -> None:
+    """Refuse a sentence, made or changed by hand, that is none: see `format_sentence`.
+
+    Raises
+    ------
+    ConllError
+        With its file, line, word and column.
+    TypeError
+        If it is no `Sentence`.
+    """
+    if not isinstance(sentence, Sentence):
+        kind = type(sentence).__name__
+        raise TypeError(f"a Sentence is needed, not a {kind}; Sentence.from_words makes one of words")
+    if not sentence.rows:
+        raise ConllError(sentence.path, sentence.line, f"sentence {sentence.number} has no words")
+    for number, row in enumerate(sentence.rows, 1):
+        if fault := _row_fault(row, number):
+            line = sentence.lines[number - 1] if number <= len(sentence.lines) else sentence.line
+            raise ConllError(sentence.path, line, f"sentence {sentence.number}: word {number}: {fault}")
+
+
+def _row_fault(row: Sequence[str], number: int) -> str:
+    if len(row) != len(COLUMNS):
+        return f"{len(row)} columns, 10 expected"
+    for name, cell in zip(COLUMNS, row, strict=True):
+        if not isinstance(cell, str):
+            return f"{name} is {cell!r}, not a text"
+        if cell == "":
+            return f"{name} is empty; put _ where there is no value"
+        if "\t" in cell or "\n" in cell:
+            return f"{name} is {cell[:40]!r}; it must not hold a tab or a line end"
+    if row[0] != str(number):
+        return f"ID is {row[0][:40]!r}, {number} expected"
+    if row[-1].endswith("\r"):
+        return f"{COLUMNS[-1]} is {row[-1][-40:]!r}; it must not end in CR"
+    return ""
 
 
 def unparsable(sentence: Sentence) -> str:

@@ -217,7 +217,7 @@ def check_tree(sentence: Sentence, path: str = "", root: str = "multi") -> None:
     Parameters
     ----------
     sentence : Sentence
-        As read, with any value of ``heads`` but ``ignore``.
+        As read.
     path : str
         Name of the file for the message; the sentence's own by default.
     root : {"multi", "single"}

@@ -14,13 +14,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from mtparse.heads import head_faults, shortened, small_int, word_fault
+from mtparse.heads import head_faults, shortened, shown, small_int, word_fault
 from mtparse.inputs import Source, check_encoding, source_name
-from mtparse.reader import COLUMNS, Reader
-from mtparse.sentence import MAX_TRAINED, Sentence, unparsable
+from mtparse.reader import Reader
+from mtparse.sentence import COLUMNS, MAX_TRAINED, Sentence, unparsable
 
 _ODD = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd]")
 """Control characters, line separators, marks of the byte order, and what stands for undecodable bytes."""
+
+_BLANK = re.compile(r"\s")
+_BLANK_IN_FEATS = re.compile(r"\s[=|]|[=|]\s")
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class Validation:
         self.sentences = self.words = self.errors = self.warnings = 0
         self._blind = 0  # sentences without any head, before the first head
         self._annotated = False
-        self._unlabelled = _Tally()
+        self._unlabelled, self._roots, self._blanks = _Tally(), _Tally(), _Tally()
         self._odd: dict[str, _Tally] = {}
 
     def __iter__(self) -> Iterator[Issue]:
@@ -133,15 +136,20 @@ class Validation:
             tops = [word for word, head in enumerate(sentence.heads, 1) if head == 0]
             if len(tops) > 1:
                 words = ", ".join(map(str, shortened(tops)))
-                line = sentence.lines[tops[1] - 1]
-                self._reader.sentence_warning(line, f"several roots: words {words} have HEAD 0")
+                self._roots.add(sentence.lines[tops[1] - 1], f": words {words} have HEAD 0")
         else:
             self._check_words(sentence, faulty)
         if "_" in sentence.deprels:
             for row, head, line in zip(sentence.rows, sentence.heads, sentence.lines, strict=True):
                 if head >= 0 and row[7] == "_":
                     self._unlabelled.add(line)
-        if _ODD.search("".join(chain.from_iterable(sentence.rows))):
+        text = "".join(chain.from_iterable(sentence.rows))
+        if _BLANK.search(text):
+            for row, line in zip(sentence.rows, sentence.lines, strict=True):
+                for column, cell in zip(COLUMNS, row, strict=True):
+                    if cell != cell.strip() or (column == "FEATS" and _BLANK_IN_FEATS.search(cell)):
+                        self._blanks.add(line, f" ({column} {shown(cell)})")
+        if _ODD.search(text):
             for row, line in zip(sentence.rows, sentence.lines, strict=True):
                 for column, cell in zip(COLUMNS, row, strict=True):
                     for character in set(_ODD.findall(cell)):
@@ -153,7 +161,7 @@ class Validation:
             self._reader.sentence_fault(sentence.line, message)
         elif len(sentence) > MAX_TRAINED:
             message = f"{len(sentence)} words; at most {MAX_TRAINED} can be trained on"
-            self._reader.sentence_warning(sentence.line, message)
+            self._reader.sentence_oddity(sentence.line, message)
 
     def _check_presence(self, sentence: Sentence) -> None:
         """Report words without a head in a file that has heads."""
@@ -194,6 +202,12 @@ class Validation:
             warn(0, "no word has a HEAD: the file can be parsed, but not trained on or scored against")
         if reader.ending:
             warn(reader.count, reader.ending)
+        if reader.blank.count:
+            warn(0, f"a line between sentences is not empty but holds blanks or tabs on {reader.blank}")
+        if self._roots.count:
+            warn(0, f"several roots in {self._roots.counted('sentence')}")
+        if self._blanks.count:
+            warn(0, f"a value has a blank at one of its ends on {self._blanks}")
         if reader.crlf.count:
             warn(0, f"a line end is CR LF on {reader.crlf}; output has LF")
         if self._unlabelled.count:
@@ -217,6 +231,10 @@ class _Tally:
         self.count += line != self.last
         self.last = line
 
+    def counted(self, noun: str) -> str:
+        """The number with a noun, and where the first is."""
+        return f"{_counted(self.count, noun)}, {'' if self.count == 1 else 'first on '}{self.first}"
+
     def __str__(self) -> str:
         return self.first if self.count == 1 else f"{self.count} lines, first on {self.first}"
 
@@ -227,7 +245,7 @@ class _NotingReader(Reader):
     def __init__(self, path: str, **options: str) -> None:
         super().__init__(path, **options)
         self.noted: list[tuple[int, str, str]] = []
-        self.crlf = _Tally()
+        self.crlf, self.blank = _Tally(), _Tally()
         self.count = 0
         self.ending = ""
 
@@ -237,7 +255,7 @@ class _NotingReader(Reader):
     def warning(self, line: int, message: str) -> None:
         self.noted.append((line, "warning", message))
 
-    def sentence_warning(self, line: int, message: str) -> None:
+    def sentence_oddity(self, line: int, message: str) -> None:
         self.warning(line, f"sentence {self.number}: {message}")
 
     def lines(self, pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
@@ -253,6 +271,8 @@ class _NotingReader(Reader):
                     raw = raw.removeprefix(codecs.BOM_UTF8)
                 if raw.endswith(b"\r\n"):
                     self.crlf.add(self.count)
+                if raw.isspace() and raw.strip(b"\r\n"):
+                    self.blank.add(self.count)
                 yield raw
         if not raw.endswith(b"\n"):
             self.ending = "the last line has no line end: is the file whole?"

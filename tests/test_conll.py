@@ -1,14 +1,18 @@
 """Reading and writing treebanks: what is accepted, what is refused and with which words."""
 
+import bz2
 import gzip
 import io
+import lzma
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from mtparse.conll import format_sentence, read_conll, write_conll
 from mtparse.errors import ConfigError, ConllError
+from mtparse.sentence import COLUMNS
 
 pytestmark = pytest.mark.nojit
 
@@ -127,16 +131,47 @@ class TestAccepted:
         assert (sentence.line, list(sentence.lines)) == (3, [4])
 
     def test_missing_heads(self):
-        """A blind file gives -1; with heads ignored nothing in the column matters."""
+        """A blind file gives -1; with heads ignored nothing in the column is refused."""
         (sentence,) = read(text([word(1, head="_"), word(2, head=1)]))
         assert sentence.heads == [-1, 1]
         assert not sentence.has_heads
         (sentence,) = read(text([word(1, head="x"), word(2, head=2), word(3, head=9)]), heads="ignore")
-        assert sentence.heads == [-1, -1, -1]
+        assert sentence.heads == [-1, 2, 9]
 
-    def test_heads_with_leading_zeros(self):
-        (sentence,) = read(text([word(1, head="02"), word(2, head="00")]), heads="required")
-        assert sentence.heads == [2, 0]
+    def test_a_word_may_be_its_own_head_where_no_tree_is_needed(self):
+        (sentence,) = read(text([word(1), word(2, head=2)]))
+        assert sentence.heads == [0, 2]
+        with pytest.raises(ConllError, match=":2: sentence 1: word 2 is its own HEAD"):
+            read(text([word(1), word(2, head=2)]), heads="required")
+
+    @pytest.mark.parametrize("blank", ["\t", "\t" * 9, " ", " \t ", "\r"])
+    def test_separators_that_hold_blanks(self, blank):
+        """Editors and spreadsheets leave them."""
+        assert len(read(text([word(1)]).replace("\n\n", f"\n{blank}\n") + text([word(1)]))) == 2
+
+    def test_text_streams(self, tmp_path):
+        for source in (io.StringIO(TWO), io.StringIO(TWO.replace("\n", "\r\n"))):
+            assert [s.rows for s in read_conll(source, encoding="latin-1")] == [s.rows for s in read(TWO)]
+        (tmp_path / "a").write_text(TWO, encoding="utf-8")
+        with open(tmp_path / "a", encoding="utf-8") as source:
+            assert [s.rows for s in read_conll(source)] == [s.rows for s in read(TWO)]
+        with pytest.raises(ConllError, match="not valid utf-8"):
+            list(read_conll(io.StringIO(TWO + "\ud800")))
+
+    @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+    def test_packed(self, pack):
+        """In one or several streams, with zeros behind, or so well that a chunk is many when unpacked."""
+        half = len(TWO.encode()) // 2
+        parts = [TWO.encode()[:half], TWO.encode()[half:]]
+        for data in (pack(TWO.encode()), b"".join(map(pack, parts)), pack(TWO.encode()) + b"\0" * 512):
+            assert [s.rows for s in read(data)] == [s.rows for s in read(TWO)]
+        assert len(read(pack(TWO.encode() * 20_000))) == 40_000
+
+    @pytest.mark.parametrize("name", ["conllu", "conllx"])
+    def test_the_ten_columns_declared(self, name):
+        conllu = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
+        columns = {"conllu": conllu, "conllx": " ".join(COLUMNS)}[name]
+        assert len(read(text([f"# global.columns = {columns}", word(1)]))) == 1
 
     def test_long_sentence(self):
         """More words than numerals are prepared for."""
@@ -204,7 +239,7 @@ class TestRefused:
                 "convert the line ends to LF",
             ),
             ([word(1), word(2, "")], 2, "column 2 (FORM) is empty; put _ where there is no value"),
-            (["\t" * 9], 1, "column 1 (ID) is empty; put _ where there is no value"),
+            ([word("")], 1, "column 1 (ID) is empty; put _ where there is no value"),
             ([word(1)[:-1]], 1, "column 10 (PDEPREL) is empty; put _ where there is no value"),
             ([word(2)], 1, "ID is '2', 1 expected"),
             ([word(1), word(3)], 2, "ID is '3', 2 expected"),
@@ -214,7 +249,8 @@ class TestRefused:
             ([word("1" * 99)], 1, f"ID is '{'1' * 40}...', 1 expected"),
             ([word(1, head=2)], 1, "HEAD 2 of word 1 is out of range; the sentence has 1 words"),
             ([word(1, head=200)], 1, "HEAD 200 of word 1 is out of range; the sentence has 1 words"),
-            ([word(1), word(2, head=2)], 2, "word 2 is its own HEAD"),
+            ([word(1), word(2, head="01")], 2, "HEAD '01' of word 2 begins with a zero; write 1"),
+            ([word(1), word(2, head="00")], 2, "HEAD '00' of word 2 begins with a zero; write 0"),
             ([word(1, head="-1")], 1, "HEAD '-1' of word 1 is negative; 0 is the root, _ is no head"),
             ([word(1, head="2.0")], 1, "HEAD '2.0' of word 1 is not an integer; 0 is the root, _ is no head"),
             ([word(1, head="two")], 1, "HEAD 'two' of word 1 is not an integer; 0 is the root, _ is no head"),
@@ -280,8 +316,33 @@ class TestRefused:
             read_conll("x", format="conll")
         with pytest.raises(ValueError, match="heads is 'no'; it can be optional, required, unch"):
             read_conll("x", heads="no")
-        with pytest.raises(TypeError, match="binary stream"):
-            list(read_conll(io.StringIO(TWO)))
+        with pytest.raises(ValueError, match=r"source is the text of a treebank, .* io.StringIO\(text\)"):
+            read_conll(TWO)
+
+    @pytest.mark.parametrize(
+        "columns", ["ID FORM HEAD DEPREL", "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC X"]
+    )
+    @pytest.mark.parametrize("between", ["", "\n"])
+    def test_other_columns_declared(self, columns, between):
+        """CoNLL-U Plus: its columns would be taken for others."""
+        data = f"# global.columns = {columns}\n{between}{text([word(1)])}"
+        line, message = fault(data)
+        assert line == 1
+        assert message.startswith("global.columns declares other columns; the file must have ID FORM LEMMA ")
+
+    @pytest.mark.parametrize(
+        ("data", "message"),
+        [
+            (TWO.encode("utf-16"), r"UTF-16 or UTF-32 .*iconv"),
+            (TWO.encode("utf-16-le"), "UTF-16 or UTF-32"),
+            (TWO.encode("utf-16-be"), "UTF-16 or UTF-32"),
+            (TWO.encode("utf-32"), "UTF-16 or UTF-32"),
+            (b"PK\x03\x04rest of the archive", "a zip archive: unpack it first"),
+            (b"\x28\xb5\x2f\xfdrest", "a zstd archive: unpack it first"),
+        ],
+    )
+    def test_what_is_recognised_but_not_read(self, data, message):
+        assert re.match(rf"this is {message}", fault(data)[1])
 
     def test_sentences_before_the_fault_are_there(self):
         sentences = read_conll(io.BytesIO((TWO + "junk\n").encode()))
@@ -292,11 +353,11 @@ class TestRefused:
 
 class TestWriting:
     def test_with_heads(self):
-        """Columns 7 and 8 change in a copy, the rest stays."""
-        data = text(["# c", "1\ta\tb\tc\td\te\t_\t_\tP\tQ", word(2, head=1, label="x")])
+        """Columns 7 and 8 change in a copy, other heads are gone, the rest stays."""
+        data = text(["# c", "1\ta\tb\tc\td\te\t_\t_\t0:r|2:e\tQ", "2\tw\t_\tN\tN\t_\t1\tx\t1\ty"])
         (sentence,) = read(data)
         changed = sentence.with_heads([2, 0], ["l", "m"])
-        expected = text(["# c", "1\ta\tb\tc\td\te\t2\tl\tP\tQ", word(2, head=0, label="m")])
+        expected = text(["# c", "1\ta\tb\tc\td\te\t2\tl\t_\tQ", word(2, head=0, label="m")])
         assert format_sentence(changed) == expected
         assert changed.heads == [2, 0]
         assert format_sentence(sentence) == data

@@ -82,10 +82,6 @@ def test_all_faults_of_a_sentence(heads, expected):
     assert list(head_faults(sentence(*heads))) == expected
 
 
-def test_heads_that_were_not_read_are_no_tree():
-    assert list(head_faults(sentence(0, heads="ignore"))) == [(2, "the HEAD of word 1 was not read")]
-
-
 def test_what_is_a_fault_can_be_said():
     assert list(head_faults(sentence("_", 0, "_"), required=False)) == []
     (fault,) = head_faults(sentence(0, 0), root="single")

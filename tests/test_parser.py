@@ -47,7 +47,8 @@ def test_only_heads_and_labels_change(parser):
         if a[0].isdigit():
             assert b[7] == "_"
             assert b[6] in {"0", "1", "2", "3"} - {a[0]}
-            a[6:8] = b[6:8] = []
+            a[6:9], b[6:9] = [], b[8:9]
+            assert b.pop(6) == "_"
         assert a == b
 
 

@@ -21,7 +21,7 @@ CROSSING = (
 PLAIN = (
     "# text = e f\n"
     "1-2\tef\t_\t_\t_\t_\t_\t_\t_\t_\n"
-    "1\te\t_\tN\tn\t_\t02\tx\t_\t_\n"
+    "1\te\t_\tN\tn\t_\t2\tx\t_\t_\n"
     "2\tf\t_\tV\tv\t_\t0\tr\t_\t_\n"
 )
 TEXT = f"{CROSSING}\n{PLAIN}\n"
@@ -37,6 +37,7 @@ def test_only_heads_of_crossing_trees_change():
     first, second = result.stdout.split("\n\n")[:2]
     assert second + "\n" == PLAIN
     rows, before = [r.split("\t") for r in first.split("\n")], [r.split("\t") for r in CROSSING.splitlines()]
+    before[1][8:] = "__"  # another head, and its label
     assert [r[:6] + r[7:] for r in rows] == [r[:6] + r[7:] for r in before]
     heads = [int(r[6]) for r in rows]
     assert is_projective(head_array(heads))

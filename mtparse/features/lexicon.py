@@ -107,6 +107,8 @@ class Lexicon:
             key = (row[1], row[2], row[3], row[4], row[5])
             number = types.get(key)
             if number is None:
+                if not all(isinstance(value, str) for value in key):
+                    raise TypeError("columns that are not texts")
                 number = types[key] = self._add(attributes(*key), self._multi[row[5]])
             out[i] = number
         return out

@@ -280,6 +280,26 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
         _write_sentences(parsed, output, encoding)
 
 
+@main.command("info")
+@click.argument("model", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: all but the weights.")
+def info_command(model: str, as_json: bool) -> None:
+    """Tell what MODEL is: how it was trained, on what, its scores, the tags it knows.
+
+    MODEL is a run directory or the model file in it.
+
+    \b
+    Example:
+      mtparse info runs/demo
+    """
+    import json
+
+    from mtparse.model_info import format_info, model_info
+
+    found = model_info(model)
+    write(json.dumps(found, indent=2, ensure_ascii=False) if as_json else format_info(found))
+
+
 @main.command("projectivize")
 @click.argument("input", default="-")
 @click.option("-o", "--output", metavar="FILE", help="Where to write; standard output by default.")

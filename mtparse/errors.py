@@ -34,6 +34,10 @@ class ModelError(MtparseError):
     """A model file that is damaged, truncated, of another version, or no model file at all."""
 
 
+class InputWarning(UserWarning):
+    """Input that can be worked on, but is unlike what a model was trained with."""
+
+
 class NumericsError(MtparseError):
     """Training met a number that is not finite, or a loss below its bound.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from mtparse.config import Config, require_files
 from mtparse.conll import write_conll
 from mtparse.evaluation import Scores, evaluate_sentences, format_sentence_counts
 from mtparse.features.index import FeatureIndex
+from mtparse.inventory import Inventory
 from mtparse.model import MODEL_NAME, Model, save_model, without_negligible
 from mtparse.parser import Parser
 from mtparse.preparation import prepare
@@ -151,6 +153,8 @@ def train(
     parts = read_parts(config)
     for text in parts.notes:
         progress.warn(text)
+    if all(row[3] == row[4] == "_" for rows in parts.training.rows for row in rows):
+        progress.warn(f"{config.data.train_path}: no word has a tag (columns 4 and 5 are _); trees need tags")
     directory = RunDirectory(out, config, parts.hashes, resume=resume)
     try:
         with compiling_said(progress.say, COMPILING_TAKES), Workers(threads) as workers:
@@ -255,7 +259,10 @@ def finish(
         "sha256": dict(parts.hashes),
         "versions": versions(),
     }  # fmt: skip
-    model = make_model(index, weights, summary)
+    trained = parts.training + parts.valid if summary["refit"] and parts.valid else parts.training
+    inventory = Inventory.of(trained.rows)
+    files = {part: os.path.basename(path) for part, path in config.data.paths.items() if part != "test"}
+    model = make_model(index, weights, {**summary, "files": files, "inventory": inventory.as_dict()})
     save_model(model, directory.file(MODEL_NAME))
 
     def report() -> None:

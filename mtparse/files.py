@@ -25,8 +25,9 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
     The data go to a temporary file in the same directory, which takes the name of ``path`` when the
     block ends without an exception; an exception removes it and leaves an older file as it was. So a
     command may also write to the file that it reads. Permissions of an older file are kept, a new
-    one follows the umask; symbolic links are followed. Something that is no regular file
-    (``/dev/stdout``, a pipe) is written to directly.
+    one follows the umask; symbolic links are followed. What is not a regular file (a pipe, a
+    device) is written to directly, and so is an open descriptor (``/dev/stdout``, ``/dev/fd/3``), whatever
+    it leads to: from where it stands, as a shell's redirections do.
 
     Parameters
     ----------
@@ -48,17 +49,21 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
     if mode not in ("wb", "w"):
         raise ValueError(f"mode is {mode!r}; it can be 'wb' or 'w'")
     text = {} if mode == "wb" else {"encoding": "utf-8", "newline": "\n"}
-    target = os.path.realpath(path)
+    if (descriptor := _descriptor(path)) is not None:
+        with open(os.dup(descriptor), mode, **text) as file:
+            yield file
+        return
     try:
-        old = os.stat(target)
+        old = os.stat(path)
     except FileNotFoundError:
         old = None
     if old is not None and stat.S_ISDIR(old.st_mode):
         raise IsADirectoryError(21, "Is a directory", os.fspath(path))
     if old is not None and not stat.S_ISREG(old.st_mode):
-        with open(target, mode, **text) as file:
+        with open(path, mode, **text) as file:
             yield file
         return
+    target = os.path.realpath(path)
     temporary = temporary_beside(target)
     with named(os.fspath(path), instead_of=temporary):
         try:
@@ -73,6 +78,22 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
             with suppress(OSError):
                 os.unlink(temporary)
             raise
+
+
+def _descriptor(path: str | os.PathLike) -> int | None:
+    """The number of the open descriptor that a path names, through links too; None if it names none."""
+    path = os.path.abspath(path)
+    folders = {os.path.realpath("/proc/self/fd"), os.path.realpath("/dev/fd")}
+    for _ in range(40):  # links in a row that a system follows
+        folder, name = os.path.split(path)
+        folder = os.path.realpath(folder)
+        if folder in folders:
+            return int(name) if name.isdecimal() else None
+        path = os.path.join(folder, name)
+        if not os.path.islink(path):
+            return None
+        path = os.path.join(folder, os.readlink(path))
+    return None
 
 
 def is_temporary(name: str) -> bool:

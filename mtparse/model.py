@@ -11,7 +11,7 @@ import numpy as np
 from mtparse.errors import ConfigError, ModelError
 from mtparse.features.program import BIN_BITS, form_counts
 from mtparse.features.templates import Template
-from mtparse.packed import read_packed, write_packed
+from mtparse.packed import packed, read_packed, write_packed
 
 MODEL_NAME = "model.mtparse"
 """Name of the model file in a run directory."""
@@ -61,14 +61,22 @@ def save_model(model: Model, path: str | os.PathLike) -> None:
 
     The same model gives the same bytes.
     """
+    write_packed(path, _MAGIC, FORMAT_VERSION, *_contents(model))
+
+
+def model_bytes(model: Model) -> bytes:
+    """The bytes of the model's file."""
+    return b"".join(packed(_MAGIC, FORMAT_VERSION, *_contents(model)))
+
+
+def _contents(model: Model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     header = {
         "templates": model.templates,
         "root": model.root,
         "decoder": model.decoder,
         "info": model.info,
     }
-    arrays = {"keys": model.keys, "masks": model.masks, "weights": model.weights}
-    write_packed(path, _MAGIC, FORMAT_VERSION, header, arrays)
+    return header, {"keys": model.keys, "masks": model.masks, "weights": model.weights}
 
 
 def load_model(path: str | os.PathLike) -> Model:
@@ -81,14 +89,33 @@ def load_model(path: str | os.PathLike) -> Model:
     OSError
         If it cannot be read.
     """
+    path = model_path(path)
+    return _model(path, *read_packed(path, _MAGIC, FORMAT_VERSION, "model file"))
+
+
+def model_path(path: str | os.PathLike) -> str:
+    """The model file that a path names: itself, or the one in a run directory.
+
+    Raises
+    ------
+    ModelError
+        If a directory holds none.
+    """
     path = os.fspath(path)
-    if os.path.isdir(path):
-        directory, path = path, os.path.join(path, MODEL_NAME)
-        if not os.path.exists(path):
-            raise ModelError(
-                f"{directory}: no {MODEL_NAME} in this directory; give a finished run's directory"
-            )
-    header, arrays = read_packed(path, _MAGIC, FORMAT_VERSION, "model file")
+    if not os.path.isdir(path):
+        return path
+    file = os.path.join(path, MODEL_NAME)
+    if not os.path.exists(file):
+        raise ModelError(f"{path}: no {MODEL_NAME} in this directory; give a finished run's directory")
+    return file
+
+
+def model_from_bytes(data: bytes) -> Model:
+    """The model of a file with these bytes; errors as for `load_model`."""
+    return _model("<model file>", *read_packed(data, _MAGIC, FORMAT_VERSION, "model file"))
+
+
+def _model(path: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
     try:
         if {name: array.dtype.str for name, array in arrays.items()} != _TYPES:
             raise ValueError(f"arrays other than {', '.join(_TYPES)}")

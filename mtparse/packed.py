@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,16 @@ def write_packed(
     header: Mapping[str, Any],
     arrays: Mapping[str, np.ndarray],
 ) -> None:
-    """Write a file; it appears whole or not at all. The same content gives the same bytes.
+    """Write a file of the bytes that `packed` makes; it appears whole or not at all."""
+    with atomic_writer(path) as file:
+        for piece in packed(magic, version, header, arrays):
+            file.write(piece)
+
+
+def packed(
+    magic: bytes, version: int, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> Iterator[bytes | memoryview]:
+    """The bytes of a file, in pieces. The same content gives the same bytes.
 
     Parameters
     ----------
@@ -50,28 +59,29 @@ def write_packed(
     text = json.dumps({**header, "arrays": described}, ensure_ascii=False, sort_keys=True).encode()
     text += b" " * (-(PREFIX.size + len(text)) % _ALIGN)
     digest = hashlib.sha256()
-    with atomic_writer(path) as file:
 
-        def put(data) -> None:
-            digest.update(data)
-            file.write(data)
+    def counted(data):
+        digest.update(data)
+        return data
 
-        put(PREFIX.pack(magic, version, len(text)))
-        put(text)
-        for array in arrays.values():
-            data = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-            put(memoryview(data).cast("B") if data.size else b"")
-            put(b"\0" * (-data.nbytes % _ALIGN))
-        file.write(digest.digest())
+    yield counted(PREFIX.pack(magic, version, len(text)))
+    yield counted(text)
+    for array in arrays.values():
+        data = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        yield counted(memoryview(data).cast("B") if data.size else b"")
+        yield counted(b"\0" * (-data.nbytes % _ALIGN))
+    yield digest.digest()
 
 
 def read_packed(
-    path: str | os.PathLike, magic: bytes, version: int, what: str
+    path: str | os.PathLike | bytes, magic: bytes, version: int, what: str
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header and the arrays of a file; the arrays can be written to.
 
     Parameters
     ----------
+    path
+        Of the file; or its bytes.
     what
         What to call such files in errors.
 
@@ -82,8 +92,11 @@ def read_packed(
     OSError
         If it cannot be read.
     """
-    path = os.fspath(path)
-    data = _read(path)
+    if isinstance(path, bytes):
+        path, data = f"<{what}>", memoryview(bytearray(path))
+    else:
+        path = os.fspath(path)
+        data = _read(path)
     if len(data) < PREFIX.size or data[: len(magic)] != magic:
         raise ModelError(f"{path}: not a {what} of mtparse")
     _, found, length = PREFIX.unpack_from(data)

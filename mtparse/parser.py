@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 import numpy as np
 
 from mtparse._jit import kernel
-from mtparse.errors import ConllError, ModelError, MtparseError
+from mtparse.errors import ConllError, InputWarning, ModelError, MtparseError
 from mtparse.features.extraction import sentence_scores
 from mtparse.features.index import FeatureWeights
 from mtparse.features.templates import Template
 from mtparse.features.words import hash_words
 from mtparse.incoming import Incoming, incoming
+from mtparse.inference import TreeFamily
 from mtparse.inference.kernels import best_tree_kernel
-from mtparse.model import Model, load_model
+from mtparse.inventory import Comparison, Inventory
+from mtparse.model import Model, load_model, model_bytes, model_from_bytes
 from mtparse.sentence import Sentence, require_parsable, require_well_formed
 from mtparse.workers import Workers
 
 BATCH = 32
 """Sentences that a thread parses at a time."""
+
+LOOKED_AT = 1000
+"""So many words of an input are compared with what the model was trained with."""
 
 DECODERS = ("auto", "eisner", "mst")
 
@@ -45,6 +51,13 @@ def parse_batch(program, weights, table, types, ends, projective, single, heads)
         begin = ends[s]
 
 
+def warn_of(differences: list[str], words: int) -> None:
+    """Warn that an input is unlike what the model was trained with."""
+    seen = f"in the first {words} words, " if words >= LOOKED_AT else ""
+    text = f"the input is unlike the training data, trees may be much worse: {seen}{'; '.join(differences)}"
+    warnings.warn(text, InputWarning, stacklevel=2)
+
+
 class Parser:
     """A trained model, ready to parse.
 
@@ -57,17 +70,22 @@ class Parser:
     (an iterator that :meth:`parse` returned belongs to one thread). Processes that were forked may go on with
     their parent's parser, as long as no other thread was compiling a kernel at the fork, which is what a
     thread's first sentence does; a parser sent to other processes, as ``multiprocessing`` does it where
-    processes are spawned, travels as its :class:`mtparse.model.Model` and is made anew from it, so that
-    loading the file there is as quick.
+    processes are spawned, travels as the bytes of its model file, whatever the version of numpy there, and is
+    made from them again, so that loading the file there is as quick.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
         templates = [Template.parse(t) for t in model.templates]
         self._weights = FeatureWeights(templates, model.keys, model.masks, model.weights)
+        self._inventory = Inventory.from_dict(model.info.get("inventory"))
 
-    def __reduce__(self) -> tuple[type[Parser], tuple[Model]]:
-        return type(self), (self.model,)
+    def __reduce__(self) -> tuple[Callable[[bytes], Parser], tuple[bytes]]:
+        return type(self)._from_bytes, (model_bytes(self.model),)
+
+    @classmethod
+    def _from_bytes(cls, data: bytes) -> Parser:
+        return cls(model_from_bytes(data))
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Parser:
@@ -92,8 +110,18 @@ class Parser:
         kind = f"{info.get('trainer', '')} {info.get('trees', '')} {self.model.root}-root".strip()
         return f"<Parser: {kind}, decoder {self.model.decoder}, {len(self._weights)} features>"
 
+    @property
+    def family(self) -> TreeFamily:
+        """The trees that the model was trained on, whatever decodes them."""
+        return TreeFamily(self.model.info["trees"], self.model.root)
+
     def scores(self, sentence: Sentence) -> np.ndarray:
-        """Scores of all arcs, float64 (n+1, n+1), ``scores[head, modifier]``; unused cells are 0."""
+        """Scores of all arcs, float64 (n+1, n+1), ``scores[head, modifier]``; unused cells are 0.
+
+        Those of a log-linear model are log-probabilities up to a constant: ``family.marginals(scores)`` are
+        what the model was trained to get right. Those of a perceptron or a max-margin model are on no such
+        scale: what is computed of them looks like probabilities, but is not.
+        """
         return self._weights.scores(sentence.rows)
 
     def parse(
@@ -132,6 +160,8 @@ class Parser:
         -----
         Sentences are parsed in batches. Where those of `mtparse.read_conll` come from a pipe and it holds no
         more at the moment, all that have come are parsed and yielded before the next is waited for.
+        The first thousand words are compared with those that the model was trained on: a
+        `mtparse.errors.InputWarning` says, once, if tags are unknown or columns empty that were not then.
         Memory does not grow with the number of sentences. Cost a sentence: O(n²) look-ups of all
         templates, and O(n³) (eisner) or O(n²) (mst) for the tree.
         """
@@ -147,9 +177,11 @@ class Parser:
         weights = self._weights
 
         failures: list[Exception] = []
+        comparison = None if self._inventory is None else Comparison(self._inventory)
 
         def encoded(batch: list[Sentence]) -> Iterator[tuple]:
             """A batch with its words numbered; of one with a faulty sentence, what stands before that."""
+            nonlocal comparison
             try:
                 numbers = weights.encode([s.rows for s in batch])
             except (IndexError, TypeError):
@@ -161,6 +193,12 @@ class Parser:
                         yield from encoded(batch[:place])
                         return
                 raise
+            if comparison is not None:
+                comparison.see(s.rows for s in batch)
+                if differences := comparison.differences():
+                    warn_of(differences, comparison.words)
+                if differences or comparison.words >= LOOKED_AT:
+                    comparison = None
             if batch:
                 yield batch, *numbers
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
 
 import click
 
 from mtparse import interrupts
-from mtparse.errors import ConfigError, MtparseError, missing_package
+from mtparse.errors import ConfigError, InputWarning, MtparseError, missing_package
 
 
 class Group(click.Group):
@@ -29,7 +31,9 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context):
         try:
-            with interrupts.working():
+            with interrupts.working(), warnings.catch_warnings():
+                warnings.simplefilter("always", InputWarning)
+                warnings.showwarning = _showing(warnings.showwarning)
                 result = super().invoke(ctx)
                 if sys.stdout is not None:
                     sys.stdout.flush()
@@ -38,6 +42,18 @@ class Group(click.Group):
             status = _report(error)
         _settle_stdout()
         return ctx.exit(status)
+
+
+def _showing(others: Callable) -> Callable:
+    """A function that shows warnings of mtparse in one line, and leaves those of others to ``others``."""
+
+    def show(message, category, *place, **options) -> None:
+        if issubclass(category, InputWarning):
+            warn(str(message))
+        else:
+            others(message, category, *place, **options)
+
+    return show
 
 
 def _report(error: BaseException) -> int:

@@ -3,6 +3,8 @@
 import gzip
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -49,3 +51,36 @@ def test_a_name_in_gz_is_compressed(tmp_path):
         write_conll(read_conll(tmp_path / "a"), tmp_path / name)
     assert gzip.decompress((tmp_path / "one.gz").read_bytes()).decode() == text
     assert (tmp_path / "one.gz").read_bytes() == (tmp_path / "two.gz").read_bytes()
+
+
+class TestDescriptors:
+    """What is written to an open descriptor goes where it stands, as a shell's redirections do."""
+
+    def command(self, text: str, folder) -> subprocess.CompletedProcess:
+        row = "1\\ta\\t_\\tN\\tN\\t_\\t0\\tr\\t_\\t_\\n\\n"
+        text = text.replace("PRINT", f"printf '{row}' | {sys.executable} -m mtparse projectivize -o")
+        return subprocess.run(["bash", "-c", text], cwd=folder, capture_output=True, text=True, check=False)
+
+    @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"])
+    def test_nothing_is_lost(self, name, tmp_path):
+        (tmp_path / "link").symlink_to("/dev/stdout")
+        (tmp_path / "log").write_text("old\n")
+        line = "1\ta\t_\tN\tN\t_\t0\tr\t_\t_\n\n"
+        self.command(f"PRINT {name} >> log", tmp_path)
+        assert (tmp_path / "log").read_text() == f"old\n{line}"
+        self.command(f"{{ echo head; PRINT {name}; echo tail; }} > out", tmp_path)
+        assert (tmp_path / "out").read_text() == f"head\n{line}tail\n"
+        done = self.command(f"PRINT {name} | cat", tmp_path)
+        assert (done.returncode, done.stdout) == (0, line)
+        assert sorted(os.listdir(tmp_path)) == ["link", "log", "out"]
+
+    def test_a_process_is_written_to(self, tmp_path):
+        done = self.command("PRINT >(cat > got); sleep 0.2; while [ ! -s got ]; do sleep 0.1; done", tmp_path)
+        assert done.returncode == 0
+        assert (tmp_path / "got").read_text().startswith("1\ta")
+
+    def test_a_descriptor_that_is_not_open(self, tmp_path):
+        done = self.command("PRINT /dev/fd/77", tmp_path)
+        assert done.returncode == 1
+        assert done.stderr.startswith("mtparse: error: ")
+        assert len(done.stderr.splitlines()) == 1

@@ -294,3 +294,18 @@ def test_any_scores_agree_with_enumeration(data, n):
         assert got_log_z == pytest.approx(log_z, rel=1e-12, abs=1e-11)
         np.testing.assert_allclose(got, marginals, atol=2e-12)
         assert tree_score(scores, family.best_tree(scores)) == pytest.approx(best, rel=1e-12, abs=1e-11)
+
+
+@pytest.mark.parametrize("method", ["log_partition", "marginals", "best_tree"])
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (np.ma.masked_less(np.zeros((3, 3)), -1), "masked array; forbid arcs by -inf"),
+        (np.zeros((3, 3), complex), "scores are complex"),
+        ([[0, 1j], [0, 0]], "scores are complex"),
+    ],
+)
+def test_what_would_lose_a_part_is_refused(method, scores, message):
+    """A mask and an imaginary part, which a conversion to floats drops in silence."""
+    with pytest.raises(TypeError, match=message):
+        getattr(TreeFamily(), method)(scores)

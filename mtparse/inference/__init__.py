@@ -56,7 +56,7 @@ class TreeFamily:
     All methods take ``scores``, array-like of shape (n + 1, n + 1), ``scores[head, modifier]``, converted to
     float64 and never changed. They raise ``ValueError`` for another shape, and for NaN, ``+inf`` or a finite
     score beyond `LARGEST_SCORE` in any cell but those of column 0 and the diagonal; the message names the
-    cell. Forbid an arc by ``-inf``.
+    cell. Forbid an arc by ``-inf``. Masked arrays and complex numbers are a ``TypeError``.
     """
 
     trees: str = "nonprojective"
@@ -206,6 +206,10 @@ FAMILIES = {(trees, root): TreeFamily(trees, root) for trees in TREES for root i
 
 def _checked(scores) -> np.ndarray:
     """``scores`` as a C-contiguous float64 matrix fit for the kernels; the input itself where possible."""
+    if isinstance(scores, np.ma.MaskedArray):
+        raise TypeError("scores is a masked array; forbid arcs by -inf: scores.filled(-np.inf)")
+    if np.iscomplexobj(scores):
+        raise TypeError("scores are complex; they must be real numbers")
     scores = np.ascontiguousarray(scores, dtype=np.float64)
     if not scores.flags.writeable:
         # Read-only arrays are a type of their own to numba: another compilation of every kernel.

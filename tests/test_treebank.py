@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
 from mtparse import treebank
 from mtparse.config import config_from_dict
 from mtparse.errors import ConllError
-from mtparse.treebank import is_single, read_treebank
+from mtparse.treebank import is_single, read_treebank, validation_mask
 
 pytestmark = pytest.mark.nojit
 
@@ -86,3 +89,33 @@ def test_what_is_only_scored_need_not_be_trees(tmp_path):
     assert len(read(tmp_path, GOOD + FAULTS["cycle, 1 -> 2 -> 1"], trees=False).sentences) == 2
     with pytest.raises(ConllError, match="HEAD missing"):
         read(tmp_path, GOOD + FAULTS["HEAD missing"], trees=False)
+
+
+@pytest.mark.parametrize("size", [2, 3, 7, 10, 49, 98, 103, 200])
+def test_a_validation_part_has_as_many_sentences_as_asked_for(size):
+    """Whatever N divided by the size is rounded to; 1 / 49 is a little too small."""
+    for asked in range(1, size):
+        mask = validation_mask([3] * size, "sentences", asked)
+        assert mask.sum() == asked
+        places = np.flatnonzero(mask) + 1
+        assert places.tolist() == [-(-k * size // asked) for k in range(1, asked + 1)]
+        if asked in (1, size // 2, size - 1):
+            np.testing.assert_array_equal(validation_mask([3] * size, "fraction", asked / size), mask)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_validation_part_by_words_is_never_off_by_more_than_half_a_sentence(seed):
+    """At no place in the file: it takes a sentence if that brings it nearer to its due number of words."""
+    random = np.random.default_rng(seed)
+    lengths = random.integers(1, 40, 80).tolist()
+    total = sum(lengths)
+    for asked in random.integers(20, total - 40, 10).tolist():
+        mask = validation_mask(lengths, "words", asked)
+        part = read = 0
+        for length, taken in zip(lengths, mask, strict=True):
+            read += length
+            due = Fraction(read * asked, total)
+            assert taken == (abs(part + length - due) <= abs(part - due))
+            part += length if taken else 0
+            assert abs(part - due) <= Fraction(max(lengths), 2)
+        assert abs(part - asked) <= max(lengths) / 2

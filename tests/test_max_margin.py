@@ -48,6 +48,7 @@ def test_adaptive_steps_never_lower_the_dual_and_those_not_taken_leave_no_trace(
         duals = [p.dual for p in passes]
         assert all(b >= a - 1e-9 * C for a, b in itertools.pairwise(duals))
         halved += [p.step < 1.0 / C for p in passes]
+        assert all(p.gap == (p.objective - p.dual) / p.objective for p in passes)
         u = np.zeros(len(columns))
         for s, gold in enumerate(heads):
             mu = result.state["mu"][rows.first_arc[s] : rows.first_arc[s + 1]]

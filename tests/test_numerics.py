@@ -61,6 +61,7 @@ def test_a_weight_that_is_no_number_stops_an_objective(loss, family, value):
     assert (caught.value.sentence, caught.value.number) == (1, 7)
 
 
+@nojit
 @pytest.mark.parametrize("loss", [log_linear_loss, max_margin_loss])
 def test_a_tree_of_another_family_makes_no_negative_loss(loss):
     rows, columns, _, heads = prepared()

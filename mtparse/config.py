@@ -156,6 +156,14 @@ def _show(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+_OTHER_NAMES = {
+    "dev": "valid", "development": "valid", "validation": "valid", "training": "train", "testing": "test",
+    "epochs": "passes", "iterations": "passes", "max_iter": "passes", "regularization": "c", "cost": "c",
+    "early_stopping": "patience", "random_seed": "seed", "jobs": "threads", "workers": "threads",
+}  # fmt: skip
+"""What other tools call a key, in lower case, and the last part of its name here."""
+
+
 def _unknown_key(key: str) -> str:
     """Say that a dotted key is unknown, with the nearest known one, or else those of its section."""
     cls, prefix, rest = Config, "", key
@@ -165,8 +173,9 @@ def _unknown_key(key: str) -> str:
         if not dot or section not in siblings or "section" not in siblings[section].metadata:
             break
         cls, prefix, rest = siblings[section].metadata["section"], f"{prefix}{section}.", below
-    elsewhere = [name for name in config_keys() if name.rpartition(".")[2].lower() == rest.lower()]
-    near = [prefix + name for name in difflib.get_close_matches(rest, siblings, 1, 0.7)] + elsewhere
+    meant = _OTHER_NAMES.get(rest.rpartition(".")[2].lower(), rest.lower())
+    elsewhere = [name for name in config_keys() if name.rpartition(".")[2].lower() == meant]
+    near = elsewhere + [prefix + name for name in difflib.get_close_matches(rest, siblings, 1, 0.7)]
     advice = f"did you mean {near[0]}?" if near else f"known here: {', '.join(siblings)}"
     return f"unknown key {printable(key)}; {advice}"
 

@@ -228,6 +228,8 @@ def test_long_values_are_cut(tmp_path):
         ("trainr: {}", "unknown key trainr; did you mean trainer?"),
         ("trainer: {pases: 3}", "unknown key trainer.pases; did you mean trainer.passes?"),
         ("C: 3", "unknown key C; did you mean trainer.C?"),
+        ("train: a", "unknown key train; did you mean data.train?"),
+        ("trainer: {epochs: 3}", "unknown key trainer.epochs; did you mean trainer.passes?"),
         ("features: {source: all}", "unknown key features.source; known here: set, from, min_count"),
         ("iteratons: 5", "unknown key iteratons; known here: name, data, trees, root,"),
         ("1: 2", "unknown key 1; known here: name,"),
@@ -296,3 +298,9 @@ def test_validation_is_required_where_something_depends_on_it(tmp_path, text, re
 def test_validation_may_be_absent(tmp_path, trainer):
     """With nothing to tune, the last pass is the model."""
     assert load(tmp_path, f"data: {{train: a, valid: null}}\ntrainer: {trainer}").data.valid is None
+
+
+def test_names_of_other_tools(tmp_path):
+    """Keys whose meaning is clear lead to ours, however little they look alike."""
+    expected = "run.yaml: unknown key data.dev; did you mean data.valid?"
+    assert message(tmp_path, "data: {train: a, dev: b}") == expected

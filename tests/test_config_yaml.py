@@ -23,7 +23,7 @@ from mtparse.config import (
     load_config,
     require_files,
 )
-from mtparse.config_yaml import dump_yaml, parse_yaml
+from mtparse.config_yaml import dump_yaml, parse_yaml, read_yaml
 from mtparse.errors import ConfigError
 
 pytestmark = pytest.mark.nojit
@@ -297,3 +297,12 @@ def test_reference_names_every_key_with_its_default(tmp_path):
     assert dataclasses.replace(reference, data=dataclasses.replace(reference.data, root="")) == (
         dataclasses.replace(defaults, data=dataclasses.replace(defaults.data, root=""))
     )
+
+
+@pytest.mark.parametrize("size", [1, 100_000])
+def test_a_treebank_in_the_place_of_a_config(size, tmp_path):
+    """What somebody tries first; a large one is not called too large."""
+    path = tmp_path / "small.conllu"
+    path.write_text("# text = a\n" + ("1\ta\t_\tN\tN\t_\t0\tr\t_\t_\n\n" * size))
+    with pytest.raises(ConfigError, match=r"small.conllu: this is a treebank, not a config; .* data.train"):
+        read_yaml(str(path))

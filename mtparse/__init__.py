@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mtparse.parser import Parser
     from mtparse.sentence import Sentence
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOME = {
     "read_conll": "mtparse.conll",

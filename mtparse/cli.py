@@ -190,9 +190,11 @@ def train_command(
     from mtparse.progress import Progress
 
     out = resume if resume is not None else out or os.path.join("runs", settings.name)
-    summary = train(
-        settings, out, jobs=jobs, progress=Progress(quiet), cache=cache, resume=resume is not None
-    )
+    progress = Progress(quiet)
+    with _compiling_said(progress):
+        summary = train(
+            settings, out, jobs=jobs, progress=progress, cache=cache, resume=resume is not None
+        )
     write(f"{format_summary(summary)}\nmodel: {os.path.join(out, summary['model'])}")
 
 
@@ -234,7 +236,9 @@ def reproduce_command(
 
     out = out or os.path.join("runs", plan.name)
     progress = Progress(quiet)
-    write(reproduce(plan, out, jobs=jobs, resume=resume, progress=progress, cache=cache).rstrip())
+    with _compiling_said(progress):
+        tables = reproduce(plan, out, jobs=jobs, resume=resume, progress=progress, cache=cache)
+    write(tables.rstrip())
 
 
 @main.command("parse")
@@ -264,16 +268,16 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
     """
     from mtparse.collector import start_up
     from mtparse.conll import read_conll
+    from mtparse.progress import Progress
     from mtparse.workers import thread_count
 
     sentences = read_conll(input, encoding=encoding, heads="ignore")
     if input != "-":
         os.stat(input)  # before the model is loaded
     with start_up():
-        from mtparse._jit import compiling_said
         from mtparse.parser import Parser
 
-    with compiling_said(to_stderr, "up to 20 seconds"):
+    with _compiling_said(Progress()):
         with start_up():
             parser = Parser.load(model)
         parsed = parser.parse(sentences, decoder=decoder, threads=thread_count(jobs))
@@ -315,10 +319,12 @@ def projectivize_command(input: str, output: str | None, encoding: str) -> None:
       mtparse projectivize train.conll -o train.projective.conll
     """
     from mtparse.conll import read_conll
+    from mtparse.progress import Progress
     from mtparse.trees import Projectivized
 
     sentences = Projectivized(read_conll(input, encoding=encoding, heads="required"))
-    _write_sentences(sentences, output, encoding)
+    with _compiling_said(Progress()):
+        _write_sentences(sentences, output, encoding)
     to_stderr(str(sentences))
 
 
@@ -371,6 +377,40 @@ def compare_command(
     write(json.dumps(found.as_dict()) if as_json else significance.format_comparison(found))
     if found.uas_a != found.uas_a:
         warn("nothing was scored" + ("" if all_tokens else "; with --all-tokens punctuation counts too"))
+
+
+@main.command("warmup")
+@quiet_option
+def warmup_command(quiet: bool) -> None:
+    """Compile all kernels and store them, so that no later command waits for them.
+
+    For images and servers: run it once after installing, as the user who installed mtparse. Kernels are
+    stored in the first folder that can be written of NUMBA_CACHE_DIR, the package's own and the user's cache
+    folder, and are read from all of them. The processor must be of the kind on which they will run.
+
+    \b
+    Example:
+      mtparse warmup
+    """
+    import time
+
+    from mtparse._jit import STORE
+    from mtparse._warmup import warmup
+    from mtparse.progress import Progress
+
+    began = time.monotonic()
+    compiled = warmup(Progress(quiet))
+    if compiled:
+        write(f"{compiled} kernels compiled in {time.monotonic() - began:.0f} seconds: {STORE.where()}")
+    else:
+        write("all kernels are there already, none was compiled")
+
+
+def _compiling_said(progress):
+    """A context in which ``progress`` says that kernels are compiled, and where they are stored."""
+    from mtparse._jit import STORE
+
+    return STORE.said_by(progress.explain)
 
 
 def _write_sentences(sentences, output: str | None, encoding: str) -> None:

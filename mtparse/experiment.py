@@ -13,7 +13,6 @@ from functools import cached_property
 
 import numpy as np
 
-from mtparse._jit import compiling_said
 from mtparse.config import Config, require_files
 from mtparse.conll import write_conll
 from mtparse.evaluation import Scores, evaluate_sentences, format_sentence_counts
@@ -40,8 +39,6 @@ from mtparse.training.tuning import Prepared, chains, choose, run_trainer
 from mtparse.treebank import Treebank, is_single, read_treebank, validation_mask
 from mtparse.trees import crossing_arcs, nonprojective_arcs
 from mtparse.workers import Workers, thread_count
-
-COMPILING_TAKES = "up to a minute"
 
 
 @dataclass(frozen=True)
@@ -157,7 +154,7 @@ def train(
         progress.warn(f"{config.data.train_path}: no word has a tag (columns 4 and 5 are _); trees need tags")
     directory = RunDirectory(out, config, parts.hashes, resume=resume)
     try:
-        with compiling_said(progress.say, COMPILING_TAKES), Workers(threads) as workers:
+        with Workers(threads) as workers:
             index, data = prepare(config, parts.training, parts.valid, parts.single, workers, progress, cache)
             runs = tune(config, data, threads, directory, progress)
             choice = choose(config, runs)

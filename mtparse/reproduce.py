@@ -15,9 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtparse._jit import compiling_said
 from mtparse.config import Config
-from mtparse.experiment import COMPILING_TAKES, finish, look_at_test, read_parts, refit
+from mtparse.experiment import finish, look_at_test, read_parts, refit
 from mtparse.figures import draw_unless_drawn
 from mtparse.paper import COUNTS
 from mtparse.plan import Cell, Plan
@@ -112,9 +111,8 @@ def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress, cach
         _read_all(plan, missing, progress)
         overall = _Overall(progress, sum(len(costs(config)) for config in missing.values()))
         try:
-            with compiling_said(progress.say, COMPILING_TAKES):
-                for group in _groups(plan, missing):
-                    _run_group(group, store, threads, progress, overall, cache)
+            for group in _groups(plan, missing):
+                _run_group(group, store, threads, progress, overall, cache)
         finally:
             overall.close()
         store.keep_cost(threads)

@@ -155,6 +155,8 @@ class KernelStore:
             TemporaryFile(dir=folder).close()  # permissions do not say all
             if not self._trusts(folder.stat()):
                 return "other users can write there"
+        except FileExistsError:
+            return "not a folder"
         except OSError as error:
             return error.strerror or type(error).__name__
         if new and folder.parent.parent == self._package:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from mtparse._jit import STORE
 from mtparse.errors import MtparseError
 from mtparse.features.index import FeatureIndex
 from mtparse.features.templates import FEATURE_SETS
-from mtparse.inference import FAMILIES
+from mtparse.inference import TREES, TreeFamily
 from mtparse.inference.kernels import extended_log_partition, extended_marginals
 from mtparse.model import Model
 from mtparse.parser import Parser
@@ -25,8 +26,6 @@ from mtparse.workers import Workers
 
 def warmup(progress: Progress | None = None) -> int:
     """Compile and store all kernels, so that no later process waits for any.
-
-    Where they are stored, and why some may have to be compiled anyway, is in the README.
 
     Parameters
     ----------
@@ -45,7 +44,9 @@ def warmup(progress: Progress | None = None) -> int:
 
     Notes
     -----
-    About a minute of one core where none is there, else a second.
+    40 seconds of one core where none is there, else a second. They are stored in the first folder that can be
+    written of NUMBA_CACHE_DIR, the package's own and the user's cache folder, for this kind of processor and
+    these versions of Python and numba, and found in any of the three.
     """
     steps = list(_steps())
     before = STORE.compiled
@@ -70,21 +71,19 @@ def _require_folder(said: str) -> None:
 
 def _steps() -> Iterator[tuple[str, Callable[[], object]]]:
     """Names and functions that between them need every kernel, with arguments of all types that occur."""
-    scores = np.zeros((3, 3))
-    for family in FAMILIES.values():
+    scores, mu = np.zeros((3, 3)), np.empty((3, 3))
+    for trees in TREES:
+        family = TreeFamily(trees, "single")  # with several roots it is the same code
         kind = family.projective, family.single
-        yield f"log-partition, {family}", lambda family=family: family.log_partition(scores)
-        yield f"marginals, {family}", lambda family=family: family.marginals(scores)
-        yield f"best tree, {family}", lambda family=family: family.best_tree(scores)
-        if family.single:  # the same code for several roots
-            yield f"wide log-partition, {family}", lambda kind=kind: extended_log_partition(scores, *kind)
-            yield f"wide marginals, {family}", lambda kind=kind: extended_marginals(
-                scores, *kind, np.empty((3, 3))
-            )
+        yield f"best trees, {trees}", partial(family.best_tree, scores)
+        yield f"marginals, {trees}", partial(family.marginals, scores)
+        yield f"log-partitions, {trees}", partial(family.log_partition, scores)
+        yield f"wide marginals, {trees}", partial(extended_marginals, scores, *kind, mu)
+        yield f"wide log-partitions, {trees}", partial(extended_log_partition, scores, *kind)
     data = _Training()
     yield "features", data.extract
     for name, (train, _) in TRAINERS.items():
-        yield name, lambda name=name, train=train: data.train(name, train)
+        yield name, partial(data.train, name, train)
     yield "decoding", data.decode
     yield "parsing", data.parse
 

@@ -239,6 +239,8 @@ def _check_together(config: Config, source: str) -> None:
         refuse(
             "decoder", "mst", "must be auto or eisner with trees: projective, whose models decode with Eisner"
         )
+    if config.features.set == "none" and not config.features.templates:
+        refuse("features.templates", [], "must name at least one template with features.set: none")
     if config.data.valid is None:
         if trainer.C and len(trainer.C) > 1:
             refuse("data.valid", None, "must be given where trainer.C lists several values to choose from")

@@ -98,9 +98,14 @@ def cost(value):
 
 
 def templates(value):
-    """A list of feature templates in their text form, kept as a tuple."""
+    """A list of feature templates in their text form, kept as a tuple.
+
+    The empty template, a bias, is a part of named sets; in a list it is a slip.
+    """
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise ValueError("must be a list of texts")
+    if not all(item.strip() for item in value):
+        raise ValueError("must be a list of feature templates, none of them empty")
     try:
         for item in value:
             Template.parse(item)

@@ -71,11 +71,11 @@ def test_truth_words_without_quotes(tmp_path, word, truth):
 
 def test_truth_words_are_text_where_text_is_expected(tmp_path):
     """A run for Norwegian may be named no; leading zeros do not make a number octal."""
-    config = load(tmp_path, MINIMAL + "name: no\nseed: 010\nfeatures: {templates: [Hw Mp, '']}")
+    config = load(tmp_path, MINIMAL + "name: no\nseed: 010\nfeatures: {templates: [Hw Mp, Ma]}")
 
     assert (config.name, type(config.name)) == ("no", str)
     assert config.seed == 10
-    assert config.features.templates == ("Hw Mp", "")
+    assert config.features.templates == ("Hw Mp", "Ma")
 
 
 @pytest.mark.parametrize(
@@ -169,13 +169,16 @@ def test_byte_order_mark_and_empty_sections(tmp_path):
         ("name: a/b", 'name = "a/b": must be text that can name a folder'),
         ("name: ..", 'name = "..": must be text that can name a folder'),
         ('name: "a\\nb"', 'name = "a\\nb": must be text that can name a folder'),
-        ("features: {set: mine}", 'features.set = "mine": must be one of default, mcdonald'),
+        ("features: {set: mine}", 'features.set = "mine": must be one of default, mcdonald, none'),
+        ("features: {set: null}", "features.set = null: must be one of default, mcdonald, none"),
         ("features: {from: some}", 'features.from = "some": must be one of gold, all'),
         ("features: {min_count: 0}", "features.min_count = 0: must be a whole number from 1"),
         ("features: {merge: 1}", "features.merge = 1: must be true or false"),
         ("features: {templates: Hw}", 'features.templates = "Hw": must be a list of texts'),
         ("features: {templates: [1]}", "features.templates = [1]: must be a list of texts"),
         ("features: {templates: [Hq]}", 'features.templates = ["Hq"]: must be a list of feature templates; '),
+        ("features: {templates: ['']}", 'features.templates = [""]: must be a list of feature templates, no'),
+        ("features: {templates: [Hw, ' ']}", 'features.templates = ["Hw", " "]: must be a list of feature'),
         ("features: {templates: [no]}", 'features.templates = ["no"]: must be a list of feature templates; '),
         ("punctuation: some", 'punctuation = "some": must be true or false, without quotes'),
         ("trainer: perceptron", 'trainer = "perceptron": must be a section with keys of its own (name, opt'),
@@ -292,6 +295,16 @@ def test_validation_is_required_where_something_depends_on_it(tmp_path, text, re
     found = message(tmp_path, "data: {train: a, valid: null}\n" + text)
 
     assert found == f"run.yaml: data.valid = null: must be given {reason}"
+
+
+def test_without_a_named_set_there_must_be_templates(tmp_path):
+    """features.set: none leaves the templates of the config alone, at least one."""
+    for text in ("{set: none}", "{set: none, templates: []}"):
+        assert message(tmp_path, MINIMAL + f"features: {text}") == (
+            "run.yaml: features.templates = []: must name at least one template with features.set: none"
+        )
+    found = load(tmp_path, MINIMAL, "features.set=none", "features.templates=[Hw Mp+1]").features
+    assert (found.set, found.templates) == ("none", ("Hw Mp+1",))
 
 
 @pytest.mark.parametrize("trainer", ["{C: 1}", "{name: perceptron}", "{name: max-margin, C: 1}"])

@@ -282,6 +282,24 @@ def test_no_features_are_refused(small, tmp_path):
 
 
 @nojit
+def test_templates_of_the_config_alone(small, tmp_path):
+    settings = ["features.set=none", "trainer.passes=1", "trainer.C=1"]
+    train_small(small, tmp_path / "r", *settings, "features.templates=[Hw Mp+1, Hp Mp]")
+    assert set(Parser.load(tmp_path / "r").model.templates) == {"Hw Mp+1", "Hp Mp"}
+    rows = [line.split("\t") for line in (small / "train.conll").read_text(encoding="utf-8").splitlines()]
+    bare = ["\t".join([*row[:2], "_", *row[3:5], "_", *row[6:]]) if len(row) > 1 else "" for row in rows]
+    (tmp_path / "bare.conll").write_text("\n".join([*bare, ""]), encoding="utf-8")
+    with pytest.raises(MtparseError, match=r"no feature template can be used: .* lack a column"):
+        train_small(
+            small,
+            tmp_path / "s",
+            *settings,
+            "features.templates=[Hl Ml]",
+            f"data.train={tmp_path}/bare.conll",
+        )
+
+
+@nojit
 def test_a_used_directory_is_refused(small, tmp_path):
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "precious").write_text("x")

@@ -33,7 +33,11 @@ ATTRIBUTES = ("w", "p", "c", "l", "f", "x", "s1", "s2", "s3", "e1", "e2")
 
 MULTIVALUED = "a"
 
-_ATOM = re.compile(r"(?P<word>[HMB])(?P<attribute>[a-z]\d?)(?P<offset>[+-][1-3])?(?P<count>#)?\Z")
+MAX_OFFSET = 3
+"""How far from H and M the words may be that a template looks at."""
+
+_ATOM = re.compile(r"(?P<word>[HMB])(?P<attribute>[a-z]\d?)(?P<offset>[+-][0-9]+)?(?P<count>#)?\Z")
+_OFFSETS = {f"{i:+d}": i for i in range(-MAX_OFFSET, MAX_OFFSET + 1) if i}
 
 
 @dataclass(frozen=True, order=True)
@@ -69,7 +73,13 @@ class Template:
                     f"feature template {text!r}: {word!r} is no atom; write H, M or B, an attribute "
                     f"({', '.join((*ATTRIBUTES, MULTIVALUED))}) and, for H and M, an offset like +1"
                 )
-            atom = Atom(match["word"], match["attribute"], int(match["offset"] or 0), bool(match["count"]))
+            if match["offset"] and match["offset"] not in _OFFSETS:
+                raise ConfigError(
+                    f"feature template {text!r}: {word!r}: an offset is from -{MAX_OFFSET} to +{MAX_OFFSET}, "
+                    "without 0"
+                )
+            offset = _OFFSETS.get(match["offset"], 0)
+            atom = Atom(match["word"], match["attribute"], offset, bool(match["count"]))
             between = atom.word == "B"
             if (between and (atom.offset or atom.attribute == MULTIVALUED)) or (atom.counted and not between):
                 raise ConfigError(
@@ -162,8 +172,8 @@ DEFAULT = [
     "He1 Me1 Me1+1", "He1 He1+1 Me1", "Hc Me1 Me1+1", "Hc Me1-1 Mc", "Hc He1+1 Mc", "He1-1 Hc Mc",
 ]  # fmt: skip
 
-FEATURE_SETS: dict[str, list[str]] = {"default": DEFAULT, "mcdonald": MCDONALD}
-"""Named sets; a new one is one entry, a new template one string."""
+FEATURE_SETS: dict[str, list[str]] = {"default": DEFAULT, "mcdonald": MCDONALD, "none": []}
+"""Named sets; a new one is one entry, a new template one string. ``none`` leaves all to the config."""
 
 
 def resolve(names: list[str], present: set[str]) -> list[Template]:

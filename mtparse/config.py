@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mtparse import config_checks as checks
-from mtparse.config_checks import VALID_KINDS, Check, ValidPart
+from mtparse.config_checks import VALID_KINDS, Check, Fold, ValidPart
 from mtparse.config_yaml import BareWord, dump_yaml, parse_yaml, printable, read_yaml
 from mtparse.errors import ConfigError
 from mtparse.features.templates import FEATURE_SETS
@@ -52,7 +52,7 @@ class DataConfig:
     train: str = _key(checks.path)
     root: str = _key(checks.path, ".")
     valid: ValidPart | None = _key(checks.valid_part, ValidPart())
-    test: str | None = _key(checks.optional_path, None)
+    test: str | Fold | None = _key(checks.test_part, None)
     format: str = _key(checks.one_of("auto", "conllx", "conllu"), "auto")
     encoding: str = _key(checks.encoding, "utf-8")
     on_bad_tree: str = _key(checks.one_of("refuse", "skip"), "refuse")
@@ -71,8 +71,8 @@ class DataConfig:
 
     @property
     def test_path(self) -> str | None:
-        """The test file; None if there is none."""
-        return None if self.test is None else os.path.join(self.root, self.test)
+        """The test file; None if there is none, or if a fold of the training file is tested."""
+        return os.path.join(self.root, self.test) if isinstance(self.test, str) else None
 
     @property
     def paths(self) -> dict[str, str]:
@@ -97,6 +97,11 @@ class TrainerConfig:
     warm_start: bool | None = _key(checks.truth, False, only=["log-linear", "max-margin"])
     patience: int = _key(checks.whole(0, 10**6), 0)
     shuffle: bool | None = _key(checks.truth, False, only=["perceptron", "max-margin"])
+
+    @property
+    def uses_seed(self) -> bool:
+        """Whether training draws anything at random: the order of the sentences, with ``shuffle``."""
+        return bool(self.shuffle)
 
 
 @dataclass(frozen=True)
@@ -279,6 +284,26 @@ def config_from_dict(
     return dataclasses.replace(config, data=dataclasses.replace(config.data, root=root))
 
 
+def useless_seed(trainers: Iterable[TrainerConfig], overrides: Iterable[str], *seeds: int) -> str | None:
+    """What to warn of where a seed other than the default, or one on the command line, changes nothing.
+
+    Parameters
+    ----------
+    trainers
+        Those that get the seed.
+    overrides
+        The settings of the command line.
+    seeds
+        The resolved ones.
+    """
+    trainers = list(trainers)
+    given = any(override.partition("=")[0].strip() in ("seed", "seeds") for override in overrides)
+    if any(trainer.uses_seed for trainer in trainers) or not (given or seeds != (Config.seed,)):
+        return None
+    names = (t.name if t.shuffle is None else f"{t.name} (shuffle: false)" for t in trainers)
+    return f"seed: no effect with {', '.join(dict.fromkeys(names))}: nothing is drawn at random"
+
+
 def apply_overrides(values: dict, overrides: Iterable[str]) -> dict:
     """A copy of a config's mapping with ``dotted.key=value`` settings put over it.
 
@@ -363,7 +388,9 @@ def config_to_dict(config: Any) -> dict:
             made[_yaml_name(field)] = config_to_dict(value)
         elif isinstance(value, ValidPart):
             made["valid"] = _escape(value.value) if value.kind == "path" else {value.kind: value.value}
-        elif field.metadata["check"] in (checks.path, checks.optional_path):
+        elif isinstance(value, Fold):
+            made["test"] = {"fold": value.number, "of": value.of}
+        elif field.metadata["check"] in (checks.path, checks.test_part):
             made[_yaml_name(field)] = _escape(value)
         elif isinstance(value, tuple):
             made[_yaml_name(field)] = list(value)
@@ -391,7 +418,7 @@ def dump_config(config: Config) -> str:
 
 
 def require_files(configs: Iterable[Config]) -> None:
-    """Refuse to start while a treebank of these runs is missing or empty; the error names every one.
+    """Refuse to start while a treebank is missing, empty, or cannot be read again; the error names every one.
 
     Raises
     ------
@@ -399,14 +426,23 @@ def require_files(configs: Iterable[Config]) -> None:
         One line that lists the files.
     """
     faults: dict[str, str] = {}
+    once: list[str] = []
     for config in configs:
         for path in config.data.paths.values():
             if os.path.isdir(path):
                 faults[path] = "is a folder"
             elif not os.path.exists(path):
                 faults[path] = "is missing"
-            elif os.path.isfile(path) and os.path.getsize(path) == 0:
+            elif not os.path.isfile(path):
+                once.append(path)
+            elif os.path.getsize(path) == 0:
                 faults[path] = "is empty"
+    if once:
+        listed = ", ".join(map(printable, dict.fromkeys(once)))
+        raise ConfigError(
+            f"{listed}: a pipe or device can be read only once, and treebanks are read more than once; "
+            "save it to a file first and name that file"
+        )
     if faults:
         listed = "; ".join(f"{printable(path)} {fault}" for path, fault in faults.items())
         raise ConfigError(f"{listed} (data.root says where treebanks are)")

@@ -137,11 +137,6 @@ def path(value):
     return os.path.expanduser(re.sub(r"\$(\$|\w+|\{\w+\})", variable, str(value)))
 
 
-def optional_path(value):
-    """A path or null."""
-    return None if value is None else path(value)
-
-
 def encoding(value):
     """A text encoding, under Python's name for it."""
     if not isinstance(value, str):
@@ -181,3 +176,24 @@ def valid_part(value):
         if kind in VALID_KINDS:
             return ValidPart(str(kind), whole(1, 10**9)(amount))
     raise ValueError("must be one of {fraction: F}, {words: N}, {sentences: N}, a path, null")
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A part of the training file that is held out to be tested: sentence ``number`` of every ``of``."""
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"fold {self.number} of {self.of}"
+
+
+def test_part(value):
+    """A path, a `Fold`, or None for no test."""
+    if isinstance(value, Mapping) and set(value) == {"fold", "of"}:
+        of = whole(2, 1000)(value["of"])
+        return Fold(whole(1, of)(value["fold"]), of)
+    if isinstance(value, Mapping):
+        raise ValueError("must be {fold: K, of: N}, a path, null")
+    return None if value is None else path(value)

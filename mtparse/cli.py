@@ -187,7 +187,8 @@ def train_command(
         raise click.UsageError("Missing argument 'CONFIG' (or --resume RUN).")
     if out is not None and resume is not None:
         raise click.UsageError("--out and --resume exclude each other.")
-    from mtparse.config import load_config, useless_seed
+    from mtparse.config import load_config
+    from mtparse.run_checks import useless_seed
 
     if config is None:
         from mtparse.run_directory import stored_config
@@ -244,8 +245,8 @@ def reproduce_command(
       cp -r runs/b/runs/* runs/a/runs/
       mtparse reproduce configs/demo.yaml --out runs/a --resume
     """
-    from mtparse.config import useless_seed
     from mtparse.plan import load_plan
+    from mtparse.run_checks import useless_seed
 
     plan = load_plan(config, overrides)
     trainers = (run.trainer for run in plan.cells.values())

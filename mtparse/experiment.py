@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from mtparse._jit import compiling_said
-from mtparse.config import Config, require_files
+from mtparse.config import Config
 from mtparse.conll import write_conll
 from mtparse.curves import CURVES_NAME, best_uas, format_curves, read_passes
 from mtparse.evaluation import Scores, evaluate_sentences, format_sentence_counts
@@ -22,6 +22,7 @@ from mtparse.model import MODEL_NAME, Model, save_model, without_negligible
 from mtparse.parser import Parser
 from mtparse.preparation import prepare
 from mtparse.progress import Progress
+from mtparse.run_checks import require_files
 from mtparse.run_directory import (
     LOG_NAME,
     PARSED_NAME,

@@ -21,12 +21,12 @@ from mtparse.config import (
     config_keys,
     config_to_dict,
     default_name,
-    require_files,
 )
 from mtparse.config_checks import VALID_KINDS, Fold, run_name, whole
 from mtparse.config_yaml import parse_yaml, printable, read_yaml
 from mtparse.errors import ConfigError
 from mtparse.paper import COUNTS
+from mtparse.run_checks import require_files
 
 TREES = ("projective", "nonprojective")
 

@@ -21,10 +21,10 @@ from mtparse.config import (
     config_to_dict,
     dump_config,
     load_config,
-    require_files,
 )
 from mtparse.config_yaml import dump_yaml, parse_yaml, read_yaml
 from mtparse.errors import ConfigError
+from mtparse.run_checks import require_files
 
 pytestmark = pytest.mark.nojit
 

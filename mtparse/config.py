@@ -49,7 +49,7 @@ def _section(cls: type):
 class DataConfig:
     """Where the treebanks are and how to read them; ``root`` is absolute, the others relative to it."""
 
-    train: str = _key(checks.path)
+    train: str | tuple[str, ...] = _key(checks.paths)
     root: str = _key(checks.path, ".")
     valid: ValidPart | None = _key(checks.valid_part, ValidPart())
     test: str | Fold | None = _key(checks.test_part, None)
@@ -58,9 +58,10 @@ class DataConfig:
     on_bad_tree: str = _key(checks.one_of("refuse", "skip"), "refuse")
 
     @property
-    def train_path(self) -> str:
-        """The training file."""
-        return os.path.join(self.root, self.train)
+    def train_paths(self) -> tuple[str, ...]:
+        """The training files."""
+        names = (self.train,) if isinstance(self.train, str) else self.train
+        return tuple(os.path.join(self.root, name) for name in names)
 
     @property
     def valid_path(self) -> str | None:
@@ -75,10 +76,10 @@ class DataConfig:
         return os.path.join(self.root, self.test) if isinstance(self.test, str) else None
 
     @property
-    def paths(self) -> dict[str, str]:
+    def paths(self) -> dict[str, tuple[str, ...]]:
         """The files there are, by part: ``train``, ``valid``, ``test``."""
-        found = {"train": self.train_path, "valid": self.valid_path, "test": self.test_path}
-        return {part: path for part, path in found.items() if path is not None}
+        found = {"valid": self.valid_path, "test": self.test_path}
+        return {"train": self.train_paths, **{k: (path,) for k, path in found.items() if path is not None}}
 
 
 @dataclass(frozen=True)
@@ -370,8 +371,9 @@ def config_to_dict(config: Any) -> dict:
             made["valid"] = _escape(value.value) if value.kind == "path" else {value.kind: value.value}
         elif isinstance(value, Fold):
             made["test"] = {"fold": value.number, "of": value.of}
-        elif field.metadata["check"] in (checks.path, checks.test_part):
-            made[_yaml_name(field)] = _escape(value)
+        elif field.metadata["check"] in (checks.path, checks.paths, checks.test_part):
+            several = isinstance(value, tuple)
+            made[_yaml_name(field)] = list(map(_escape, value)) if several else _escape(value)
         elif isinstance(value, tuple):
             made[_yaml_name(field)] = list(value)
         elif not (isinstance(config, TrainerConfig) and config.name not in field.metadata["only"]):

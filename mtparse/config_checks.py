@@ -137,6 +137,16 @@ def path(value):
     return os.path.expanduser(re.sub(r"\$(\$|\w+|\{\w+\})", variable, str(value)))
 
 
+def paths(value):
+    """A path, or a list of paths, kept as a tuple."""
+    if not isinstance(value, list | tuple):
+        return path(value)
+    found = tuple(map(path, value))
+    if not found or len(set(found)) < len(found):
+        raise ValueError("must be a path, or a list of different paths")
+    return found
+
+
 def encoding(value):
     """A text encoding, under Python's name for it."""
     if not isinstance(value, str):

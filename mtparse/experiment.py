@@ -97,7 +97,8 @@ def train(
     for text in (*parts.notes, *shared_data(config, parts, test)):
         progress.warn(text)
     if all(row[3] == row[4] == "_" for rows in parts.training.rows for row in rows):
-        progress.warn(f"{config.data.train_path}: no word has a tag (columns 4 and 5 are _); trees need tags")
+        names = ", ".join(config.data.train_paths)
+        progress.warn(f"{names}: no word has a tag (columns 4 and 5 are _); trees need tags")
     del test
     directory = RunDirectory(out, config, parts.hashes, resume=resume)
     try:
@@ -205,7 +206,11 @@ def finish(
     }  # fmt: skip
     trained = parts.training + parts.valid if summary["refit"] and parts.valid else parts.training
     inventory = Inventory.of(trained.rows)
-    files = {part: os.path.basename(path) for part, path in config.data.paths.items() if part != "test"}
+    files = {
+        part: ", ".join(map(os.path.basename, paths))
+        for part, paths in config.data.paths.items()
+        if part != "test"
+    }
     model = make_model(index, weights, {**summary, "files": files, "inventory": inventory.as_dict()})
     save_model(model, directory.file(MODEL_NAME))
 

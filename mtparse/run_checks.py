@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import chain
 
 from mtparse.config import Config, TrainerConfig
 from mtparse.config_yaml import printable
@@ -21,7 +22,7 @@ def require_files(configs: Iterable[Config]) -> None:
     faults: dict[str, str] = {}
     once: list[str] = []
     for config in configs:
-        for path in config.data.paths.values():
+        for path in chain.from_iterable(config.data.paths.values()):
             if os.path.isdir(path):
                 faults[path] = "is a folder"
             elif not os.path.exists(path):

@@ -11,7 +11,7 @@ import numpy as np
 from mtparse.config import Config
 from mtparse.config_checks import Fold
 from mtparse.errors import ConfigError
-from mtparse.treebank import Treebank, is_single, read_treebank, validation_mask
+from mtparse.treebank import Treebank, is_single, read_treebank, read_treebanks, validation_mask
 from mtparse.trees import crossing_arcs, nonprojective_arcs
 
 SHARED = 0.5
@@ -49,7 +49,7 @@ class Parts:
 
 def read_parts(config: Config) -> Parts:
     """Read the training data, the fold that is tested left out, and read or split off the validation data."""
-    training = read_treebank(config.data.train_path, config)
+    training = read_treebanks(config.data.train_paths, config)
     files = {"train": training}
     if isinstance(config.data.test, Fold):
         training = training.take(~fold_mask(training, config.data.test))
@@ -77,7 +77,7 @@ def read_test(config: Config) -> Treebank | None:
     A run does so before the work, so that a fault is found then, and again at the end, to parse it.
     """
     if isinstance(config.data.test, Fold):
-        whole = read_treebank(config.data.train_path, config)
+        whole = read_treebanks(config.data.train_paths, config)
         return whole.take(fold_mask(whole, config.data.test))
     if config.data.test_path is None:
         return None
@@ -117,7 +117,7 @@ def shared_data(config: Config, parts: Parts, test: Treebank | None) -> Iterator
     if test is not None:
         if parts.valid is not None:
             seen.append(("validation", parts.valid, parts.hashes.get("valid", "")))
-        yield from _shared(data.test_path or f"{data.train_path}, {data.test}", "test", test, seen)
+        yield from _shared(data.test_path or f"{', '.join(data.train_paths)}, {data.test}", "test", test, seen)
 
 
 def _shared(path: str, part: str, treebank: Treebank, seen: list[tuple[str, Treebank, str]]) -> Iterator[str]:

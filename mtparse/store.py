@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 import threading
 import time
 from collections.abc import Collection, Mapping
-from pathlib import Path
 
 from mtparse.config import comparable
 from mtparse.config_yaml import read_yaml
@@ -31,6 +29,7 @@ from mtparse.run_directory import (
 )
 from mtparse.stored_plan import PLAN_NAME, TABLES, merged_record, read_record, run_folder
 from mtparse.training.runs import Run, load_run, save_run
+from mtparse.treebank import files_sha256
 
 INPUTS_NAME, COST_NAME = "inputs.json", "cost.json"
 
@@ -172,8 +171,9 @@ class Store:
     def changed_files(self, plan: Plan) -> list[str]:
         """The treebanks, like ``dutch/test``, that are no longer those that the experiment was made from."""
         before = self._made_from()
-        here = {name: path for name, path in _files(plan).items() if os.path.isfile(path)}
-        return [name for name, path in here.items() if name in before and before[name] != _sha256(path)]
+        here = {name: paths for name, paths in _files(plan).items() if all(map(os.path.isfile, paths))}
+        known = {name: paths for name, paths in here.items() if name in before}
+        return [name for name, paths in known.items() if before[name] != files_sha256(paths)]
 
     def _used_inputs(self, plan: Plan) -> set[str]:
         """The inputs that finished runs and parts of unfinished ones depend on."""
@@ -253,18 +253,14 @@ class Store:
 
 def _inputs(plan: Plan) -> dict[str, str]:
     """What results depend on besides the configs: the code, the libraries, the SHA-256 of every file."""
-    hashes = {name: _sha256(path) for name, path in _files(plan).items()}
+    hashes = {name: files_sha256(paths) for name, paths in _files(plan).items()}
     return {**versions(), "sources": sources(), **hashes}
 
 
-def _files(plan: Plan) -> dict[str, str]:
+def _files(plan: Plan) -> dict[str, tuple[str, ...]]:
     """Where the treebanks are, by names like ``dutch/test``."""
     return {
-        f"{cell.language}/{part}": path
+        f"{cell.language}/{part}": paths
         for cell, config in plan.cells.items()
-        for part, path in config.data.paths.items()
+        for part, paths in config.data.paths.items()
     }
-
-
-def _sha256(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

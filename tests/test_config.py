@@ -26,7 +26,7 @@ def test_defaults(tmp_path):
 
     assert config.name == "run"
     assert config.data.root == os.path.realpath(tmp_path)
-    assert config.data.train_path == os.path.join(os.path.realpath(tmp_path), "a.conll")
+    assert config.data.train_paths[0] == os.path.join(os.path.realpath(tmp_path), "a.conll")
     assert config.data.valid == ValidPart("fraction", 0.1)
     assert (config.data.test, config.data.test_path, config.data.valid_path) == (None, None, None)
     assert (config.data.format, config.data.encoding) == ("auto", "utf-8")
@@ -105,7 +105,7 @@ def test_paths(tmp_path, monkeypatch):
     config = load(tmp_path, "data: {root: ../$BANK/x, train: ~/a.conll, valid: '${BANK}/v', test: 'c$$d'}")
 
     assert config.data.root == os.path.realpath(tmp_path / ".." / "banks" / "x")
-    assert config.data.train_path == "/somewhere/a.conll"
+    assert config.data.train_paths[0] == "/somewhere/a.conll"
     assert config.data.valid_path == os.path.join(config.data.root, "banks/v")
     assert config.data.test_path == os.path.join(config.data.root, "c$d")
 
@@ -196,7 +196,9 @@ def test_wrong_values(tmp_path, text, expected):
         ("{}", "data.train is missing"),
         ("{train: }", "data.train = null: must be a path"),
         ("{train: ' '}", 'data.train = " ": must be a path'),
-        ("{train: [a]}", 'data.train = ["a"]: must be a path'),
+        ("{train: []}", "data.train = []: must be a path, or a list of different paths"),
+        ("{train: [a, a]}", 'data.train = ["a", "a"]: must be a path, or a list of different paths'),
+        ("{train: [a, 3]}", 'data.train = ["a", 3]: must be a path'),
         ("{train: $NO_SUCH/a}", 'data.train = "$NO_SUCH/a": must use environment variables that are set: $'),
         ("{train: a, test: 3}", "data.test = 3: must be a path"),
         ("{train: a, format: csv}", 'data.format = "csv": must be one of auto, conllx, conllu'),

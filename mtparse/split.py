@@ -117,7 +117,8 @@ def shared_data(config: Config, parts: Parts, test: Treebank | None) -> Iterator
     if test is not None:
         if parts.valid is not None:
             seen.append(("validation", parts.valid, parts.hashes.get("valid", "")))
-        yield from _shared(data.test_path or f"{', '.join(data.train_paths)}, {data.test}", "test", test, seen)
+        path = data.test_path or f"{', '.join(data.train_paths)}, {data.test}"
+        yield from _shared(path, "test", test, seen)
 
 
 def _shared(path: str, part: str, treebank: Treebank, seen: list[tuple[str, Treebank, str]]) -> Iterator[str]:

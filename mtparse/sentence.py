@@ -177,6 +177,26 @@ class Sentence:
             row[6] = text
 
     @property
+    def sent_id(self) -> str:
+        """What the comment ``# sent_id = ...`` of CoNLL-U says; empty without one."""
+        return self._comment("sent_id") or ""
+
+    @property
+    def text(self) -> str:
+        """What the comment ``# text = ...`` of CoNLL-U says; without one the forms, with blanks between."""
+        text = self._comment("text")
+        return " ".join(self.forms) if text is None else text
+
+    def _comment(self, key: str) -> str | None:
+        """The value of the last comment ``# key = value`` above the words."""
+        found = None
+        for position, line in self.extras:
+            name, equals, value = line.removeprefix("#").partition("=")
+            if position == 0 and equals and line.startswith("#") and name.strip() == key:
+                found = value.strip()
+        return found
+
+    @property
     def has_heads(self) -> bool:
         """Whether every word has a head."""
         return -1 not in self.heads

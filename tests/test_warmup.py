@@ -112,7 +112,7 @@ def one_step(monkeypatch):
 def test_the_command_says_where_kernels_are_stored(one_step):
     result = CliRunner().invoke(main, ["warmup"])
     assert result.exit_code == 0
-    assert result.stdout == f"1 kernels compiled in 0 seconds: they are stored in {STORE.folder()}\n"
+    assert result.stdout == f"kernels compiled: 1, in 0 seconds; they are stored in {STORE.folder()}\n"
     assert result.stderr == ""
 
 

@@ -95,20 +95,21 @@ class Reader:
         """
         line = 0
         block: list[bytes] = []
-        mark = codecs.BOM_UTF8
+        begun = False
         try:
             for piece in read_lines(source):
                 if piece is None:
                     yield None, line
                     continue
-                for raw in self.lines(piece.removeprefix(mark), marked=piece.startswith(mark)):
+                marked = not begun and piece.startswith(codecs.BOM_UTF8)
+                begun = True
+                for raw in self.lines(piece[len(codecs.BOM_UTF8) :] if marked else piece, marked=marked):
                     line += 1
                     if not raw.isspace():
                         block.append(raw)
                     elif block:
                         yield block, line - len(block)
                         block = []
-                mark = b"\0"  # only at the beginning
         except InputError as error:
             self.fault(line + 1, str(error))
             return

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection
+from functools import cache
 from pathlib import Path
 
 import numba
@@ -78,6 +79,7 @@ def inlined(function: Callable) -> Callable:
     return numba.njit(inline="always", nogil=True, error_model="numpy")(function)
 
 
+@cache
 def address(compiled: Callable, signature: types.Type) -> Callable | int:
     """Where the code of a kernel is, which is compiled, or loaded, first if need be.
 
@@ -92,7 +94,8 @@ def address(compiled: Callable, signature: types.Type) -> Callable | int:
     -------
     int
         What the functions that `calling` made of the same signature take; the kernel itself where
-        NUMBA_DISABLE_JIT is set.
+        NUMBA_DISABLE_JIT is set. Looked up once: numba's lock for compiling would be taken by each call, and
+        stay locked for ever in a process that is forked while another thread holds it.
     """
     if numba.config.DISABLE_JIT:
         return compiled

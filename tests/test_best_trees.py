@@ -168,6 +168,30 @@ def test_ties_go_to_the_lowest_head():
     np.testing.assert_array_equal(TreeFamily("projective", "multi").best_tree(zeros), [-1, 0, 0, 0, 0])
 
 
+@pytest.mark.nojit
+@pytest.mark.parametrize(
+    ("root", "good", "expected"),
+    [
+        # Words 1 and 2 prefer each other; into that cycle the root and word 3 are equally good.
+        ("multi", {(0, 3): 5, (0, 1): 1, (3, 1): 1}, [-1, 0, 1, 0]),
+        ("multi", {(0, 3): 5, (0, 2): 1, (3, 1): 1}, [-1, 2, 0, 0]),
+        ("multi", {(0, 3): 5, (0, 1): 0.5, (3, 1): 1}, [-1, 3, 1, 0]),
+        # Words 3 and 4 are equally good; the root comes last where it must be one word's head.
+        ("multi", {(0, 4): 5, (4, 3): 2, (4, 1): 1, (3, 1): 1}, [-1, 3, 1, 4, 0]),
+        ("single", {(0, 3): 5, (3, 4): 5, (0, 1): 1, (4, 1): 1, (3, 2): 1}, [-1, 2, 3, 0, 3]),
+        ("single", {(0, 4): 5, (4, 3): 5, (0, 2): 1, (4, 2): 1, (3, 2): 1}, [-1, 2, 3, 4, 0]),
+        # That cycle and word 4 make another, which the root and word 3 enter equally well.
+        ("multi", {(0, 3): 5, (2, 4): 2, (4, 1): 2, (0, 4): 0, (3, 4): 0}, [-1, 4, 1, 0, 0]),
+    ],
+)
+def test_ties_into_a_cycle_go_to_the_lowest_head(root, good, expected):
+    n = len(expected) - 1
+    scores = np.full((n + 1, n + 1), -9.0)
+    for arc, score in {(1, 2): 3, (2, 1): 3, **good}.items():
+        scores[arc] = score
+    np.testing.assert_array_equal(TreeFamily("nonprojective", root).best_tree(scores), expected)
+
+
 @FOUR
 def test_many_identical_words(family):
     """1200 words that nothing tells apart: one long chain of ties, and neither recursion nor a stall."""

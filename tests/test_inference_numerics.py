@@ -165,6 +165,39 @@ def test_matrix_tree_hands_over_single_root(depth):
     assert_accurate(family, scores, *mp_matrix_tree(scores, True))
 
 
+# Wherever the fast path hands over, the promise must hold on both sides: depths by no constant of it.
+DEPTHS = [*np.arange(3.0, 800.0, 4.9), 1e3, 3e3, 1e4]
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("root", ["single", "multi"])
+def test_nonprojective_at_any_depth(root):
+    """Two pairs of words that prefer each other: all trees need an improbable arc from one to the other."""
+    family = TreeFamily("nonprojective", root)
+    for depth in DEPTHS:
+        scores = np.full((5, 5), -2 * depth - 5.0)
+        for one, two in ((1, 2), (3, 4)):
+            scores[one, two] = scores[two, one] = 0.0
+        scores[2, 3], scores[1, 4] = -depth, -depth - 1 / 3
+        scores[0] = [0.0, -1.0, -2.0, -1.5, -0.7] if root == "single" else [0.0, *-depth - np.arange(4.0) / 7]
+        log_z, marginals, _, _ = enumerate_family(scores, False, family.single)
+        assert_accurate(family, scores, log_z, marginals)
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("root", ["single", "multi"])
+def test_projective_at_any_depth(root):
+    """Crossing arcs that are better than all others, by any amount."""
+    family = TreeFamily("projective", root)
+    start = np.random.default_rng(31).normal(size=(6, 6))
+    for depth in DEPTHS:
+        scores = start.copy()
+        for head, modifier in ((3, 1), (4, 2), (5, 3), (0, 4), (2, 5)):
+            scores[head, modifier] += depth
+        log_z, marginals, _, _ = enumerate_family(scores, True, family.single)
+        assert_accurate(family, scores, log_z, marginals)
+
+
 @pytest.mark.nojit
 def test_matrix_tree_hands_over_rather_than_be_slightly_wrong():
     """A forbidden arc that, raised to the floor, would take a small share from a barely better tree."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from conftest import DEMO, first_sentences
@@ -11,7 +13,13 @@ from mtparse.config import config_from_dict, load_config
 from mtparse.errors import ConfigError, ConllError
 from mtparse.experiment import train
 from mtparse.model import load_model
-from mtparse.treebank import files_sha256, is_single, read_treebank, read_treebanks
+from mtparse.treebank import (
+    files_sha256,
+    is_single,
+    read_treebank,
+    read_treebanks,
+    validation_mask,
+)
 
 pytestmark = pytest.mark.nojit
 
@@ -134,3 +142,33 @@ class TestSeveralFiles:
         (folder / "b.conll").unlink()
         with pytest.raises(ConfigError, match=r"b\.conll is missing"):
             train(load_config(folder / "run.yaml"), str(folder / "out"))
+
+
+@pytest.mark.parametrize("size", [2, 3, 7, 10, 49, 98, 103, 200])
+def test_a_validation_part_has_as_many_sentences_as_asked_for(size):
+    """Whatever N divided by the size is rounded to; 1 / 49 is a little too small."""
+    for asked in range(1, size):
+        mask = validation_mask([3] * size, "sentences", asked)
+        assert mask.sum() == asked
+        places = np.flatnonzero(mask) + 1
+        assert places.tolist() == [-(-k * size // asked) for k in range(1, asked + 1)]
+        if asked in (1, size // 2, size - 1):
+            np.testing.assert_array_equal(validation_mask([3] * size, "fraction", asked / size), mask)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_validation_part_by_words_is_never_off_by_more_than_half_a_sentence(seed):
+    """At no place in the file: it takes a sentence if that brings it nearer to its due number of words."""
+    random = np.random.default_rng(seed)
+    lengths = random.integers(1, 40, 80).tolist()
+    total = sum(lengths)
+    for asked in random.integers(20, total - 40, 10).tolist():
+        mask = validation_mask(lengths, "words", asked)
+        part = read = 0
+        for length, taken in zip(lengths, mask, strict=True):
+            read += length
+            due = Fraction(read * asked, total)
+            assert taken == (abs(part + length - due) <= abs(part - due))
+            part += length if taken else 0
+            assert abs(part - due) <= Fraction(max(lengths), 2)
+        assert abs(part - asked) <= max(lengths) / 2

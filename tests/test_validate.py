@@ -137,7 +137,8 @@ def test_a_mark_is_one_at_the_beginning_only():
     """Whatever the pieces are in which a file comes: the last line is a piece of its own."""
     for start in ("\0", "\ufeff", "\ufeff\0"):
         (*warnings, (line, severity, message)) = problems(GOOD + start + "junk")
-        assert (line, severity, message) == (4, "warning", "the last line has no line end: is the file whole?")
+        assert (line, severity) == (4, "warning")
+        assert message == "the last line has no line end: is the file whole?"
         assert warnings == [(4, "error", "sentence 2: 1 column found, 10 expected, separated by tabs")]
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection
+from functools import cache
 from pathlib import Path
 
 import numba
@@ -78,8 +79,12 @@ def inlined(function: Callable) -> Callable:
     return numba.njit(inline="always", nogil=True, error_model="numpy")(function)
 
 
+@cache
 def address(compiled: Callable, signature: types.Type) -> Callable | int:
     """Where the code of a kernel is, which is compiled, or loaded, first if need be.
+
+    Remembered, because numba asks for its lock even if nothing is to be compiled: a forked process, in which
+    another thread of its parent's holds it, would wait for ever.
 
     Parameters
     ----------

@@ -83,6 +83,9 @@ def inlined(function: Callable) -> Callable:
 def address(compiled: Callable, signature: types.Type) -> Callable | int:
     """Where the code of a kernel is, which is compiled, or loaded, first if need be.
 
+    Remembered, because numba asks for its lock even if nothing is to be compiled: a forked process, in which
+    another thread of its parent's holds it, would wait for ever.
+
     Parameters
     ----------
     compiled

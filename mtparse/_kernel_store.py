@@ -75,11 +75,14 @@ class KernelStore:
         return self._folder
 
     def where(self) -> str:
-        """What is said of the place of new kernels."""
+        """What is said of the place of new kernels; where there is none, what to do."""
         if (folder := self.folder()) is not None:
             return f"they are stored in {folder}"
         refused = [f"{folder.parent} ({self._refusal(folder)})" for folder in self.folders()]
-        return f"they cannot be stored in {' or '.join(refused)}"
+        return (
+            f"they cannot be stored in {' or '.join(refused)}; run `mtparse warmup` as the user who "
+            "installed mtparse, or set NUMBA_CACHE_DIR to a folder that can be written"
+        )
 
     def load(self, name: str) -> tuple | None:
         """What was stored under a name, from the first folder that has it; None where none is trusted."""
@@ -119,13 +122,8 @@ class KernelStore:
         if self._said:
             return
         self._said = True
-        if self.folder() is not None:
-            self._say(f"compiling kernels, {TAKES}, once after an installation: {self.where()}")
-        else:
-            self._say(
-                f"compiling kernels, {TAKES} in every run: {self.where()}; run `mtparse warmup` as the user "
-                "who installed mtparse, or set NUMBA_CACHE_DIR to a folder that can be written"
-            )
+        often = " in every run" if self.folder() is None else ", once after an installation"
+        self._say(f"compiling kernels, {TAKES}{often}: {self.where()}")
 
     @contextmanager
     def said_by(self, say: Callable[[str], None]) -> Iterator[None]:

@@ -19,7 +19,7 @@ from mtparse._kernel_store import KernelStore
 from mtparse.cli import main
 from mtparse.errors import MtparseError
 
-pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+pytestmark = pytest.mark.nojit
 
 WATCHED = """
 import atexit, json, sys
@@ -91,6 +91,7 @@ def watched(code: str, *arguments: object) -> dict[str, list[str]]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_nothing_is_compiled_after_a_warm_up(small, tmp_path):
     """Nor is there a kernel, compiled by another test before, that the warm-up does not know."""
     warmed = watched(WARMUP)
@@ -101,6 +102,11 @@ def test_nothing_is_compiled_after_a_warm_up(small, tmp_path):
     command = CliRunner().invoke(main, ["warmup"])
     assert (command.exit_code, command.stderr) == (0, "")
     assert command.stdout == "all kernels are there already, none was compiled\n"
+
+
+def test_a_second_warm_up_in_a_process_compiles_nothing():
+    mtparse.warmup()
+    assert mtparse.warmup() == 0
 
 
 @pytest.fixture

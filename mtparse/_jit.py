@@ -97,8 +97,7 @@ def address(compiled: Callable, signature: types.Type) -> Callable | int:
     -------
     int
         What the functions that `calling` made of the same signature take; the kernel itself where
-        NUMBA_DISABLE_JIT is set. Looked up once: numba's lock for compiling would be taken by each call, and
-        stay locked for ever in a process that is forked while another thread holds it.
+        NUMBA_DISABLE_JIT is set.
     """
     if numba.config.DISABLE_JIT:
         return compiled

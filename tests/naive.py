@@ -74,7 +74,7 @@ def arc_features(templates, rows, h, m):
     found = set()
     for template in templates:
         for base in base_features(template, rows, h, m):
-            if template.uses_head:
+            if any(atom.word in "HB" for atom in template.atoms):
                 found.add(base)
             found.add(f"{base}|{bin_name(h, m)}")
     return found

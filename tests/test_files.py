@@ -2,14 +2,16 @@
 
 import gzip
 import os
+import shutil
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from mtparse.conll import read_conll, write_conll
-from mtparse.files import atomic_writer
+from mtparse.files import atomic_writer, new_folder, remove_folder
 
 pytestmark = pytest.mark.nojit
 
@@ -29,6 +31,65 @@ def test_permissions_and_links(tmp_path):
     umask = os.umask(0)
     os.umask(umask)
     assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o666 & ~umask
+
+
+def test_a_name_is_taken_when_the_content_is_on_disk(tmp_path, monkeypatch):
+    """Until then the older file is there, whole; after a crash of the system, one of the two."""
+    path, events = tmp_path / "a", []
+    path.write_bytes(b"old")
+    fsync, replace = os.fsync, os.replace
+
+    def synced(descriptor):
+        events.append(os.fstat(descriptor).st_size)
+        fsync(descriptor)
+
+    def replaced(one, other):
+        events.append((os.path.getsize(one), os.fspath(other)))
+        replace(one, other)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    with atomic_writer(path) as file:
+        file.write(b"x" * 100_000)
+        assert path.read_bytes() == b"old"
+    assert events == [100_000, (100_000, str(path))]
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_what_fails_leaves_the_older_file(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+
+    def write(target):
+        with atomic_writer(target) as file:
+            file.write(b"x" * 100_000)
+            raise RuntimeError
+
+    for target in (path, tmp_path / "new"):
+        with pytest.raises(RuntimeError):
+            write(target)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_folders_come_and_go_whole(tmp_path, monkeypatch):
+    with new_folder(tmp_path / "f") as folder:
+        assert not (tmp_path / "f").exists()
+        Path(folder, "a").write_text("x")
+    assert os.listdir(tmp_path / "f") == ["a"]
+    with pytest.raises(RuntimeError), new_folder(tmp_path / "g"):
+        raise RuntimeError
+    seen = []
+    rmtree = shutil.rmtree
+
+    def watched(path, **options):
+        seen.append((sorted(os.listdir(path)), (tmp_path / "f").exists()))
+        rmtree(path, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", watched)
+    remove_folder(tmp_path / "f")
+    assert seen == [(["a"], False)]
+    assert os.listdir(tmp_path) == []
 
 
 def test_targets(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -56,6 +57,20 @@ def test_the_same_model_gives_the_same_bytes(model, tmp_path):
     save_model(model, tmp_path / "a")
     save_model(load_model(tmp_path / "a"), tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("letters", range(0, 70, 3))
+def test_arrays_begin_at_multiples_of_64_bytes(letters, model, tmp_path):
+    """However long the header is: kernels for arrays that are not aligned would be others."""
+    save_model(dataclasses.replace(model, info={"name": letters * "x"}), tmp_path / "m")
+    data = (tmp_path / "m").read_bytes()
+    start = 20 + struct.unpack_from("<Q", data, 12)[0]
+    assert start % 64 == 0
+    arrays = json.loads(data[20:start])["arrays"]
+    assert [a["offset"] % 64 for a in arrays] == [0, 0, 0]
+    assert len(data) == start + 3 * 64 + 32
+    at = start + arrays[2]["offset"]
+    np.testing.assert_array_equal(np.frombuffer(data[at : at + 24], "<f8"), model.weights)
 
 
 def test_a_run_directory_stands_for_its_model(model, tmp_path):
@@ -123,6 +138,7 @@ WEIGHTS = described("weights", "<f8", [3], 128)
         {"arrays": [described("keys", "<u8", [3], 128), MASKS, WEIGHTS]},  # with low bits set
         {"arrays": [KEYS, described("masks", "<u2", [2], 64), WEIGHTS]},
         {"arrays": [KEYS, MASKS, described("weights", "<f8", [2], 128)]},
+        {"arrays": [KEYS, MASKS, described("weights", "<f8", [4], 128)]},
         {"arrays": [KEYS, MASKS, described("weights", "<f8", [3], -64)]},
         {"arrays": [KEYS, MASKS, described("weights", "<u8", [3], 128)]},
         {"arrays": [KEYS, MASKS, described("weights", "<f8", [3], 2**70)]},

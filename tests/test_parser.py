@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import io
 
@@ -63,6 +64,30 @@ def test_trees_are_best_trees_of_the_scores(parser, small, decoder):
         assert is_tree(heads)
         assert is_projective(heads) or not projective
         np.testing.assert_array_equal(heads, family.best_tree(parser.scores(sentence)))
+
+
+@pytest.mark.parametrize("decoder", ["eisner", "mst"])
+def test_trees_have_one_root_just_where_the_model_says_so(parser, small, decoder):
+    sentences = list(read_conll(small / "test.conll"))
+    found = {}
+    for root in ("single", "multi"):
+        model = dataclasses.replace(parser.model, root=root)
+        parsed = Parser(model).parse(sentences, decoder=decoder)
+        family = TreeFamily("projective" if decoder == "eisner" else "nonprojective", root)
+        found[root] = [s.heads for s in parsed]
+        for sentence, heads in zip(sentences, found[root], strict=True):
+            assert heads == family.best_tree(parser.scores(sentence))[1:].tolist()
+    assert all(heads.count(0) == 1 for heads in found["single"])
+    assert any(heads.count(0) > 1 for heads in found["multi"])
+
+
+@pytest.mark.parametrize("chosen", ["eisner", "mst"])
+def test_auto_is_the_decoder_that_validation_chose(parser, small, chosen):
+    sentences = list(read_conll(small / "test.conll"))
+    heads = {d: [s.heads for s in parser.parse(sentences, decoder=d)] for d in ("eisner", "mst")}
+    assert heads["eisner"] != heads["mst"]
+    other = Parser(dataclasses.replace(parser.model, decoder=chosen))
+    assert [s.heads for s in other.parse(sentences)] == heads[chosen]
 
 
 def test_gold_heads_play_no_part(parser, small):

@@ -116,16 +116,20 @@ class Script:
         self.rights = rights
         self.calls: list[tuple[float, int]] = []
         """C and the passes that each training was given."""
+        self.starts: list[float | None] = []
+        """The C where each began."""
         monkeypatch.setitem(tuning.TRAINERS, "log-linear", (self.train, ("passes",)))
         monkeypatch.setattr(tuning, "attachment", self.attachment)
 
-    def train(self, rows, columns, family, *, C, passes, on_pass, **_):
+    def train(self, rows, columns, family, *, C, passes, on_pass, start, **_):
         self.calls.append((C, passes))
+        self.starts.append(start and float(start["C"][0]))
+        u, state = np.empty(len(columns)), {"C": np.array([C])}
         for number in range(1, passes + 1):
-            u = number * columns.multiplicity
+            u[:] = number * columns.multiplicity  # in place, as some trainers do
             if on_pass(Pass(number), u):
-                return TrainResult(u, number, False, STOPPED)
-        return TrainResult(u, passes, False, out_of_passes(passes))
+                return TrainResult(u, number, False, STOPPED, state)
+        return TrainResult(u, passes, False, out_of_passes(passes), state)
 
     def attachment(self, rows, counted, single, weights, decoders, workers):
         right = self.rights[self.calls[-1][0]][int(weights[0]) - 1]
@@ -201,6 +205,17 @@ def test_a_refit_takes_as_many_passes_as_validation_chose(best, files, monkeypat
     assert (summary["C"], summary["passes"]) == (1.0, best)
     assert script.calls == [(0.1, 5), (1.0, 5), (10.0, 5), (1.0, best)]
     assert set(Parser.load(files / "run").model.weights) == {float(best)}
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_refit_begins_where_the_chosen_run_began(warm, files, monkeypatch):
+    """With warm starts, where the next smaller C ends on all the data."""
+    script = Script(monkeypatch, {0.1: [1, 2, 3], 1.0: [4, 9, 5], 10.0: [6, 7, 8]})
+    script.run(files, refit=True, trainer={"warm_start": warm})
+    tuned, refitted = script.starts[:3], script.starts[3:]
+    assert tuned == ([None, 0.1, 1.0] if warm else [None] * 3)
+    assert refitted == ([None, 0.1] if warm else [None])
+    assert script.calls[3:] == [(0.1, 3), (1.0, 2)][not warm :]
 
 
 @pytest.mark.parametrize("given", ["mst", "eisner"])

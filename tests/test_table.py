@@ -75,6 +75,15 @@ def test_keys_that_crowd_get_a_larger_table_or_are_refused():
         number_table(crowd, np.ones(len(crowd), np.uint16), np.arange(len(crowd)))
 
 
+def test_the_table_is_a_ring():
+    """Keys whose slot is the last one, and taken, stand at the beginning."""
+    keys = np.array([2**64 - 32, 2**64 - 64, 2**64 - 96, 32], np.uint64)
+    table = number_table(keys, np.ones(4, np.uint16), np.arange(4))
+    size = len(table.slots)
+    assert size == len(number_table(keys[3:], np.ones(1, np.uint16), np.arange(1)).slots)
+    assert known(table, keys.tolist())[1] == [size - 1, 0, 1, 2]
+
+
 def test_alike_keys_are_refused_before_they_take_quadratic_time():
     """Forty billion steps otherwise, in each size of the table."""
     crowd = np.arange(1, 300_000, dtype=np.uint64) << np.uint64(5)

@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # typing's own would take longer to import than all the r
 if TYPE_CHECKING:
     from typing import Any
 
+    from mtparse._warmup import warmup
     from mtparse.conll import read_conll, write_conll
     from mtparse.errors import ConfigError, ConllError, ModelError, MtparseError, NoTreeError
     from mtparse.evaluation import Scores, evaluate
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from mtparse.parser import Parser
     from mtparse.sentence import Sentence
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOME = {
     "read_conll": "mtparse.conll",
@@ -32,6 +33,7 @@ _HOME = {
     "ConllError": "mtparse.errors",
     "ModelError": "mtparse.errors",
     "NoTreeError": "mtparse.errors",
+    "warmup": "mtparse._warmup",
 }
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "TreeFamily",
     "evaluate",
     "read_conll",
+    "warmup",
     "write_conll",
 ]
 

@@ -1,33 +1,33 @@
 """The one way in which mtparse compiles a kernel.
 
 Kernels see arrays, never objects. They release the GIL, so that threads run them side by side, and are
-cached on disk, so that only the first run after an installation compiles. ``error_model="numpy"`` lets
-divisions vectorise; no kernel relies on ``ZeroDivisionError``. ``fastmath`` stays off: ``-inf`` carries
-meaning here. `fused_kernel` and `summing_kernel` allow two rewrites that take no number for finite.
+stored on disk (:mod:`mtparse._kernel_store`), so that only the first run after an installation compiles.
+``error_model="numpy"`` lets divisions vectorise; no kernel relies on ``ZeroDivisionError``. ``fastmath``
+stays off: ``-inf`` carries meaning here. `fused_kernel` and `summing_kernel` allow two rewrites that take no
+number for finite.
+
+A kernel that calls another is compiled together with all of the other's code, which for the large ones took
+half of all the time. Those are called by their `address` instead, where one call does much work.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection
+from functools import cache
 from pathlib import Path
 
 import numba
-from numba.core import event
-from numba.core.caching import FunctionCache
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from mtparse._kernel_store import KernelCache, KernelStore
 
 PACKAGE = Path(__file__).parent
 
 
 def sources_digest(package: Path, only: Collection[str] = ()) -> str:
-    """A hash of all sources of a package, or only of those files and folders.
-
-    numba asks only whether the file of a kernel changed, not those of the kernels it calls: after a change
-    of one file, callers in other files would go on with the old code. So the cache's name has this in it.
-    """
+    """A hash of all sources of a package, or only of those files and folders."""
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
         name = source.relative_to(package)
@@ -38,97 +38,21 @@ def sources_digest(package: Path, only: Collection[str] = ()) -> str:
     return digest.hexdigest()[:16]
 
 
-def cache_directory(package: Path, digest: str) -> Path | None:
-    """Where compiled kernels are kept: NUMBA_CACHE_DIR, the package, or the user's cache folder.
-
-    The first of them that can be written; None where none can. Older caches in the package are removed.
-    """
-    asked = os.environ.get("NUMBA_CACHE_DIR")
-    user = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    bases = [Path(asked)] if asked else [package / "__pycache__", Path(user, "mtparse")]
-    for base in bases:
-        folder = base / f"kernels-{digest}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if not os.access(folder, os.W_OK):
-            continue
-        if not asked and base.parent == package:
-            for old in base.glob("kernels-*"):
-                if old != folder:
-                    shutil.rmtree(old, ignore_errors=True)
-        return folder
-    return None
+STORE = KernelStore(PACKAGE, sources_digest(PACKAGE))
+"""Where this version's compiled kernels are."""
 
 
-CACHE = cache_directory(PACKAGE, sources_digest(PACKAGE))
-
-
-class _First(event.Listener):
-    """Calls a function when the first kernel is compiled."""
-
-    def __init__(self, call: Callable[[], None]) -> None:
-        self._call: Callable[[], None] | None = call
-
-    def on_start(self, event: event.Event) -> None:
-        call, self._call = self._call, None
-        if call is not None:
-            call()
-
-    def on_end(self, event: event.Event) -> None:
-        pass
-
-
-@contextmanager
-def compiling_said(say: Callable[[str], None], takes: str) -> Iterator[None]:
-    """Say so, once, when within this context a kernel is compiled because it was not in the cache.
-
-    Asking numba rather than looking for a cache: one that a parse left lacks what training needs.
-
-    Parameters
-    ----------
-    say
-        Is given the line, in the thread that compiles.
-    takes
-        How long it takes, in words.
-    """
-    first = _First(lambda: say(f"compiling kernels, once after an installation for each trainer: {takes}"))
-    with event.install_listener("numba:compile", first):
-        yield
-
-
-class _KernelCache(FunctionCache):
-    """numba's cache of one kernel, whose faults do no harm: what cannot be read or kept is compiled.
-
-    The disk may be full, or a file have been cut off when the power failed.
-    """
-
-    def load_overload(self, *arguments):
-        with suppress(Exception):
-            return super().load_overload(*arguments)
-        return None
-
-    def save_overload(self, *arguments):
-        with suppress(Exception):
-            super().save_overload(*arguments)
-
-
-def _compile(function: Callable, fastmath: set[str] | bool) -> Callable:
-    compiled = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
-    if CACHE is None or numba.config.DISABLE_JIT:
-        return compiled
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(CACHE)
-    try:
-        compiled._cache = _KernelCache(function)  # as ``cache=True`` does with numba's own class
-    finally:
-        numba.config.CACHE_DIR = before
+def _compile(function: Callable, fastmath: set[str] | bool = False, nogil: bool = True) -> Callable:
+    options = {"nogil": nogil, "error_model": "numpy", "fastmath": fastmath, "no_cfunc_wrapper": True}
+    compiled = numba.njit(**options)(function)
+    if not numba.config.DISABLE_JIT:
+        compiled._cache = KernelCache(function, STORE)  # as ``cache=True`` does with numba's own class
     return compiled
 
 
 def kernel(function: Callable) -> Callable:
     """Compile a function of arrays and tuples of arrays, when it is first called."""
-    return _compile(function, False)
+    return _compile(function)
 
 
 def fused_kernel(function: Callable) -> Callable:
@@ -145,6 +69,67 @@ def summing_kernel(function: Callable) -> Callable:
     return _compile(function, {"contract", "reassoc"})
 
 
+def python_kernel(function: Callable) -> Callable:
+    """`kernel` that keeps the GIL, for a block of Python (``with numba.objmode``) in a rare case."""
+    return _compile(function, nogil=False)
+
+
 def inlined(function: Callable) -> Callable:
     """A piece of a kernel, compiled as if it were written where it is called."""
     return numba.njit(inline="always", nogil=True, error_model="numpy")(function)
+
+
+@cache
+def address(compiled: Callable, signature: types.Type) -> Callable | int:
+    """Where the code of a kernel is, which is compiled, or loaded, first if need be.
+
+    Remembered, because numba asks for its lock even if nothing is to be compiled: a forked process, in which
+    another thread of its parent's holds it, would wait for ever.
+
+    Parameters
+    ----------
+    compiled
+        The kernel, which lives as long as the process.
+    signature
+        Its numba signature, the return type included.
+
+    Returns
+    -------
+    int
+        What the functions that `calling` made of the same signature take; the kernel itself where
+        NUMBA_DISABLE_JIT is set.
+    """
+    if numba.config.DISABLE_JIT:
+        return compiled
+    compiled.compile(signature.args)
+    result = compiled.overloads[signature.args]
+    if result.signature.return_type != signature.return_type:
+        raise TypeError(f"{compiled.__name__} returns {result.signature.return_type}, not as in {signature}")
+    return result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+
+
+def calling(signature: types.Type) -> Callable:
+    """A function for kernels that calls the kernel at an `address`: ``call(address, ...)``.
+
+    Parameters
+    ----------
+    signature
+        The numba signature of the kernels that can be called, with three arguments.
+    """
+    if numba.config.DISABLE_JIT:
+        return lambda compiled, *arguments: compiled(*arguments)
+    returns, takes = signature.return_type, signature.args
+
+    def code(context, builder, _, arguments):
+        kind = context.call_conv.get_function_type(returns, takes)
+        there = builder.inttoptr(arguments[0], kind.as_pointer())
+        status, value = context.call_conv.call_function(builder, there, returns, takes, arguments[1:])
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return value
+
+    @intrinsic
+    def call(typing_context, address, one, two, three):
+        return returns(types.intp, *takes), code
+
+    return call

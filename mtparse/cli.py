@@ -39,6 +39,7 @@ cache_option = click.option(
     metavar="DIR",
     help="Keep extracted features in files there: less memory, shared by processes, not made twice.",
 )
+only_option = click.option("--only", metavar="LANGUAGE,...", help="Some of the languages.")
 quiet_option = click.option("--quiet", is_flag=True, help="No progress on standard error.")
 
 
@@ -53,7 +54,11 @@ def main() -> None:
 @click.argument("system")
 @click.option("--all-tokens", is_flag=True, help="Score punctuation too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, percentages unrounded.")
-@click.option("--per-sentence", is_flag=True, help="Print a row for each sentence first.")
+@click.option(
+    "--per-sentence",
+    is_flag=True,
+    help="Print a row for each sentence first; with --json an object for each sentence, nothing else.",
+)
 @encoding_option
 def evaluate_command(
     gold: str, system: str, all_tokens: bool, as_json: bool, per_sentence: bool, encoding: str
@@ -74,18 +79,22 @@ def evaluate_command(
 
     if gold == system == "-":
         raise click.UsageError("GOLD and SYSTEM cannot both be standard input.")
-    if as_json and per_sentence:
-        raise click.UsageError("--json and --per-sentence exclude each other.")
-    rows = evaluation.evaluate_sentences(
-        read_conll(gold, encoding=encoding, heads="required"),
-        read_conll(system, encoding=encoding, short_rows=True),
-        punctuation=all_tokens,
-    )
+    right = read_conll(gold, encoding=encoding, heads="required")
+    guess = read_conll(system, encoding=encoding, short_rows=True)
+    as_lines = per_sentence and as_json
+    if as_lines:
+        right = list(right)
+    rows = evaluation.evaluate_sentences(right, guess, punctuation=all_tokens)
     if per_sentence:
         rows = list(rows)
+    if as_lines:
+        for record in evaluation.sentence_records(right, rows):
+            write(json.dumps(record))
+    elif per_sentence:
         write(evaluation.format_sentences(rows))
     scores = sum(rows, evaluation.Scores())
-    write(json.dumps(scores.as_dict()) if as_json else evaluation.format_report(scores))
+    if not as_lines:
+        write(json.dumps(scores.as_dict()) if as_json else evaluation.format_report(scores))
     if scores.words and not scores.labelled:
         warn("SYSTEM has no labels (DEPREL is _ throughout): only the unlabeled score says something")
     if not scores.scored:
@@ -179,6 +188,7 @@ def train_command(
     if out is not None and resume is not None:
         raise click.UsageError("--out and --resume exclude each other.")
     from mtparse.config import load_config
+    from mtparse.run_checks import useless_seed
 
     if config is None:
         from mtparse.run_directory import stored_config
@@ -186,13 +196,17 @@ def train_command(
         config = stored_config(resume)
     overrides = (*overrides, *([] if seed is None else [f"seed={seed}"]))
     settings = load_config(config, overrides)
+    if (text := useless_seed([settings.trainer], overrides, settings.seed)) is not None:
+        warn(text)
     from mtparse.experiment import format_summary, train
     from mtparse.progress import Progress
 
     out = resume if resume is not None else out or os.path.join("runs", settings.name)
-    summary = train(
-        settings, out, jobs=jobs, progress=Progress(quiet), cache=cache, resume=resume is not None
-    )
+    progress = Progress(quiet)
+    with _compiling_said(progress):
+        summary = train(
+            settings, out, jobs=jobs, progress=progress, cache=cache, resume=resume is not None
+        )
     write(f"{format_summary(summary)}\nmodel: {os.path.join(out, summary['model'])}")
 
 
@@ -201,7 +215,7 @@ def train_command(
 @set_option
 @click.option("--out", metavar="DIR", help="Directory of the experiment; runs/NAME by default.")
 @jobs_option
-@click.option("--only", metavar="LANGUAGE,...", help="Some of the languages.")
+@only_option
 @click.option("--resume", is_flag=True, help="Go on where an interruption left the experiment in --out.")
 @cache_option
 @quiet_option
@@ -220,21 +234,54 @@ def reproduce_command(
     Tunes on validation data, tests once, prints the paper's tables and leaves them in a directory with
     all runs. A finished experiment is printed again by --resume.
 
+    Several machines can share the work: each runs some languages into a directory of its own. Then copy the
+    runs of all into the runs/ of one of them, and let --resume make the tables; it refuses runs of another
+    plan or other treebanks.
+
     \b
-    Example:
+    Examples:
       mtparse reproduce configs/demo.yaml --out runs/demo-table
+    \b
+      mtparse reproduce configs/demo.yaml --only avelu,borim,cadro --out runs/a    (on one machine)
+      mtparse reproduce configs/demo.yaml --only dunta,estol,felno --out runs/b    (on another)
+      cp -r runs/b/runs/* runs/a/runs/
+      mtparse reproduce configs/demo.yaml --out runs/a --resume
     """
     from mtparse.plan import load_plan
+    from mtparse.run_checks import useless_seed
 
     plan = load_plan(config, overrides)
+    trainers = (run.trainer for run in plan.cells.values())
+    if (text := useless_seed(trainers, overrides, *plan.seeds)) is not None:
+        warn(text)
     if only is not None:
-        plan = plan.only([name.strip() for name in only.split(",") if name.strip()])
+        plan = plan.only(_languages(only))
     from mtparse.progress import Progress
     from mtparse.reproduce import reproduce
 
     out = out or os.path.join("runs", plan.name)
     progress = Progress(quiet)
-    write(reproduce(plan, out, jobs=jobs, resume=resume, progress=progress, cache=cache).rstrip())
+    with _compiling_said(progress):
+        tables = reproduce(plan, out, jobs=jobs, resume=resume, progress=progress, cache=cache)
+    write(tables.rstrip())
+
+
+@main.command("tables")
+@click.argument("directory", metavar="DIR", type=click.Path(file_okay=False))
+@only_option
+def tables_command(directory: str, only: str | None) -> None:
+    """Print the tables of the experiment in DIR again.
+
+    They are made from plan.json and each run's scores.json and sentences.csv, without models, logs or
+    treebanks, and written to DIR/tables.
+
+    \b
+    Example:
+      mtparse tables runs/demo-table
+    """
+    from mtparse.tables import remake_tables
+
+    write(remake_tables(directory, None if only is None else _languages(only)).rstrip())
 
 
 @main.command("parse")
@@ -264,16 +311,16 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
     """
     from mtparse.collector import start_up
     from mtparse.conll import read_conll
+    from mtparse.progress import Progress
     from mtparse.workers import thread_count
 
     sentences = read_conll(input, encoding=encoding, heads="ignore")
     if input != "-":
         os.stat(input)  # before the model is loaded
     with start_up():
-        from mtparse._jit import compiling_said
         from mtparse.parser import Parser
 
-    with compiling_said(to_stderr, "up to 20 seconds"):
+    with _compiling_said(Progress()):
         with start_up():
             parser = Parser.load(model)
         parsed = parser.parse(sentences, decoder=decoder, threads=thread_count(jobs))
@@ -315,10 +362,12 @@ def projectivize_command(input: str, output: str | None, encoding: str) -> None:
       mtparse projectivize train.conll -o train.projective.conll
     """
     from mtparse.conll import read_conll
+    from mtparse.progress import Progress
     from mtparse.trees import Projectivized
 
     sentences = Projectivized(read_conll(input, encoding=encoding, heads="required"))
-    _write_sentences(sentences, output, encoding)
+    with _compiling_said(Progress()):
+        _write_sentences(sentences, output, encoding)
     to_stderr(str(sentences))
 
 
@@ -348,29 +397,72 @@ def compare_command(
     """Test whether SYSTEM_B is better than SYSTEM_A on GOLD.
 
     Counts the sentences that B improves and worsens, with the sign test, and tests the difference in
-    right heads by a paired randomization test.
+    right heads by a paired randomization test. Each file is read once, so that pipes will do; - is standard
+    input.
 
     \b
     Example:
       mtparse compare test.conll a.conll b.conll
     """
     import json
+    from itertools import tee
 
     from mtparse import significance
     from mtparse.conll import read_conll
     from mtparse.evaluation import evaluate_sentences
 
-    if [gold, system_a, system_b].count("-"):
-        raise click.UsageError("GOLD, SYSTEM_A and SYSTEM_B must be files.")
-
-    def scores(system: str) -> list:
-        parsed = read_conll(system, encoding=encoding, short_rows=True)
-        return list(evaluate_sentences(read_conll(gold, encoding=encoding), parsed, punctuation=all_tokens))
-
-    found = significance.compare(scores(system_a), scores(system_b), samples=samples, seed=seed)
+    if [gold, system_a, system_b].count("-") > 1:
+        raise click.UsageError("Only one of GOLD, SYSTEM_A and SYSTEM_B can be standard input.")
+    golds = tee(read_conll(gold, encoding=encoding, heads="required"))
+    systems = [read_conll(system, encoding=encoding, short_rows=True) for system in (system_a, system_b)]
+    scored = [
+        evaluate_sentences(right, guess, punctuation=all_tokens)
+        for right, guess in zip(golds, systems, strict=True)
+    ]
+    pairs = list(zip(*scored, strict=True))  # side by side: each file is read once, a sentence at a time
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    found = significance.compare(first, second, samples=samples, seed=seed)
     write(json.dumps(found.as_dict()) if as_json else significance.format_comparison(found))
     if found.uas_a != found.uas_a:
         warn("nothing was scored" + ("" if all_tokens else "; with --all-tokens punctuation counts too"))
+
+
+@main.command("warmup")
+@quiet_option
+def warmup_command(quiet: bool) -> None:
+    """Compile all kernels and store them, so that no later command waits for them.
+
+    For images and servers: run it once after installing, as the user who installed mtparse. Kernels are
+    stored in the first folder that can be written of NUMBA_CACHE_DIR, the package's own and the user's cache
+    folder, and are read from all of them. The processor must be of the kind on which they will run.
+
+    \b
+    Example:
+      mtparse warmup
+    """
+    import time
+
+    from mtparse._jit import STORE
+    from mtparse._warmup import warmup
+    from mtparse.progress import Progress
+
+    began = time.monotonic()
+    compiled = warmup(Progress(quiet))
+    if compiled:
+        write(f"kernels compiled: {compiled}, in {time.monotonic() - began:.0f} seconds; {STORE.where()}")
+    else:
+        write("all kernels are there already, none was compiled")
+
+
+def _compiling_said(progress):
+    """A context in which ``progress`` says that kernels are compiled, and where they are stored."""
+    from mtparse._jit import STORE
+
+    return STORE.said_by(progress.explain)
+
+
+def _languages(only: str) -> list[str]:
+    return [name.strip() for name in only.split(",") if name.strip()]
 
 
 def _write_sentences(sentences, output: str | None, encoding: str) -> None:

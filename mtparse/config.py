@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mtparse import config_checks as checks
-from mtparse.config_checks import VALID_KINDS, Check, ValidPart
+from mtparse.config_checks import VALID_KINDS, Check, Fold, ValidPart
 from mtparse.config_yaml import BareWord, dump_yaml, parse_yaml, printable, read_yaml
 from mtparse.errors import ConfigError
 from mtparse.features.templates import FEATURE_SETS
@@ -49,18 +49,19 @@ def _section(cls: type):
 class DataConfig:
     """Where the treebanks are and how to read them; ``root`` is absolute, the others relative to it."""
 
-    train: str = _key(checks.path)
+    train: str | tuple[str, ...] = _key(checks.paths)
     root: str = _key(checks.path, ".")
     valid: ValidPart | None = _key(checks.valid_part, ValidPart())
-    test: str | None = _key(checks.optional_path, None)
+    test: str | Fold | None = _key(checks.test_part, None)
     format: str = _key(checks.one_of("auto", "conllx", "conllu"), "auto")
     encoding: str = _key(checks.encoding, "utf-8")
     on_bad_tree: str = _key(checks.one_of("refuse", "skip"), "refuse")
 
     @property
-    def train_path(self) -> str:
-        """The training file."""
-        return os.path.join(self.root, self.train)
+    def train_paths(self) -> tuple[str, ...]:
+        """The training files."""
+        names = (self.train,) if isinstance(self.train, str) else self.train
+        return tuple(os.path.join(self.root, name) for name in names)
 
     @property
     def valid_path(self) -> str | None:
@@ -71,14 +72,14 @@ class DataConfig:
 
     @property
     def test_path(self) -> str | None:
-        """The test file; None if there is none."""
-        return None if self.test is None else os.path.join(self.root, self.test)
+        """The test file; None if there is none, or if a fold of the training file is tested."""
+        return os.path.join(self.root, self.test) if isinstance(self.test, str) else None
 
     @property
-    def paths(self) -> dict[str, str]:
+    def paths(self) -> dict[str, tuple[str, ...]]:
         """The files there are, by part: ``train``, ``valid``, ``test``."""
-        found = {"train": self.train_path, "valid": self.valid_path, "test": self.test_path}
-        return {part: path for part, path in found.items() if path is not None}
+        found = {"valid": self.valid_path, "test": self.test_path}
+        return {"train": self.train_paths, **{k: (path,) for k, path in found.items() if path is not None}}
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,11 @@ class TrainerConfig:
     warm_start: bool | None = _key(checks.truth, False, only=["log-linear", "max-margin"])
     patience: int = _key(checks.whole(0, 10**6), 0)
     shuffle: bool | None = _key(checks.truth, False, only=["perceptron", "max-margin"])
+
+    @property
+    def uses_seed(self) -> bool:
+        """Whether training draws anything at random: the order of the sentences, with ``shuffle``."""
+        return bool(self.shuffle)
 
 
 @dataclass(frozen=True)
@@ -156,6 +162,14 @@ def _show(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+_OTHER_NAMES = {
+    "dev": "valid", "development": "valid", "validation": "valid", "training": "train", "testing": "test",
+    "epochs": "passes", "iterations": "passes", "max_iter": "passes", "regularization": "c", "cost": "c",
+    "early_stopping": "patience", "random_seed": "seed", "jobs": "threads", "workers": "threads",
+}  # fmt: skip
+"""What other tools call a key, in lower case, and the last part of its name here."""
+
+
 def _unknown_key(key: str) -> str:
     """Say that a dotted key is unknown, with the nearest known one, or else those of its section."""
     cls, prefix, rest = Config, "", key
@@ -165,8 +179,9 @@ def _unknown_key(key: str) -> str:
         if not dot or section not in siblings or "section" not in siblings[section].metadata:
             break
         cls, prefix, rest = siblings[section].metadata["section"], f"{prefix}{section}.", below
-    elsewhere = [name for name in config_keys() if name.rpartition(".")[2].lower() == rest.lower()]
-    near = [prefix + name for name in difflib.get_close_matches(rest, siblings, 1, 0.7)] + elsewhere
+    meant = _OTHER_NAMES.get(rest.rpartition(".")[2].lower(), rest.lower())
+    elsewhere = [name for name in config_keys() if name.rpartition(".")[2].lower() == meant]
+    near = elsewhere + [prefix + name for name in difflib.get_close_matches(rest, siblings, 1, 0.7)]
     advice = f"did you mean {near[0]}?" if near else f"known here: {', '.join(siblings)}"
     return f"unknown key {printable(key)}; {advice}"
 
@@ -230,6 +245,8 @@ def _check_together(config: Config, source: str) -> None:
         refuse(
             "decoder", "mst", "must be auto or eisner with trees: projective, whose models decode with Eisner"
         )
+    if config.features.set == "none" and not config.features.templates:
+        refuse("features.templates", [], "must name at least one template with features.set: none")
     if config.data.valid is None:
         if trainer.C and len(trainer.C) > 1:
             refuse("data.valid", None, "must be given where trainer.C lists several values to choose from")
@@ -352,8 +369,11 @@ def config_to_dict(config: Any) -> dict:
             made[_yaml_name(field)] = config_to_dict(value)
         elif isinstance(value, ValidPart):
             made["valid"] = _escape(value.value) if value.kind == "path" else {value.kind: value.value}
-        elif field.metadata["check"] in (checks.path, checks.optional_path):
-            made[_yaml_name(field)] = _escape(value)
+        elif isinstance(value, Fold):
+            made["test"] = {"fold": value.number, "of": value.of}
+        elif field.metadata["check"] in (checks.path, checks.paths, checks.test_part):
+            several = isinstance(value, tuple)
+            made[_yaml_name(field)] = list(map(_escape, value)) if several else _escape(value)
         elif isinstance(value, tuple):
             made[_yaml_name(field)] = list(value)
         elif not (isinstance(config, TrainerConfig) and config.name not in field.metadata["only"]):
@@ -377,25 +397,3 @@ def _escape(path: Any) -> Any:
 def dump_config(config: Config) -> str:
     """The resolved config as YAML text that `load_config` reads back as an equal `Config`."""
     return dump_yaml(config_to_dict(config))
-
-
-def require_files(configs: Iterable[Config]) -> None:
-    """Refuse to start while a treebank of these runs is missing or empty; the error names every one.
-
-    Raises
-    ------
-    ConfigError
-        One line that lists the files.
-    """
-    faults: dict[str, str] = {}
-    for config in configs:
-        for path in config.data.paths.values():
-            if os.path.isdir(path):
-                faults[path] = "is a folder"
-            elif not os.path.exists(path):
-                faults[path] = "is missing"
-            elif os.path.isfile(path) and os.path.getsize(path) == 0:
-                faults[path] = "is empty"
-    if faults:
-        listed = "; ".join(f"{printable(path)} {fault}" for path, fault in faults.items())
-        raise ConfigError(f"{listed} (data.root says where treebanks are)")

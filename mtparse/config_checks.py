@@ -98,9 +98,14 @@ def cost(value):
 
 
 def templates(value):
-    """A list of feature templates in their text form, kept as a tuple."""
+    """A list of feature templates in their text form, kept as a tuple.
+
+    The empty template, a bias, is a part of named sets; in a list it is a slip.
+    """
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise ValueError("must be a list of texts")
+    if not all(item.strip() for item in value):
+        raise ValueError("must be a list of feature templates, none of them empty")
     try:
         for item in value:
             Template.parse(item)
@@ -132,9 +137,14 @@ def path(value):
     return os.path.expanduser(re.sub(r"\$(\$|\w+|\{\w+\})", variable, str(value)))
 
 
-def optional_path(value):
-    """A path or null."""
-    return None if value is None else path(value)
+def paths(value):
+    """A path, or a list of paths, kept as a tuple."""
+    if not isinstance(value, list | tuple):
+        return path(value)
+    found = tuple(map(path, value))
+    if not found or len(set(found)) < len(found):
+        raise ValueError("must be a path, or a list of different paths")
+    return found
 
 
 def encoding(value):
@@ -176,3 +186,24 @@ def valid_part(value):
         if kind in VALID_KINDS:
             return ValidPart(str(kind), whole(1, 10**9)(amount))
     raise ValueError("must be one of {fraction: F}, {words: N}, {sentences: N}, a path, null")
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A part of the training file that is held out to be tested: sentence ``number`` of every ``of``."""
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"fold {self.number} of {self.of}"
+
+
+def test_part(value):
+    """A path, a `Fold`, or None for no test."""
+    if isinstance(value, Mapping) and set(value) == {"fold", "of"}:
+        of = whole(2, 1000)(value["of"])
+        return Fold(whole(1, of)(value["fold"]), of)
+    if isinstance(value, Mapping):
+        raise ValueError("must be {fold: K, of: N}, a path, null")
+    return None if value is None else path(value)

@@ -186,6 +186,10 @@ def read_yaml(path: str) -> object:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ConfigError(f"{source}: cannot read the config: {reason}") from error
+    if any(line.count(b"\t") >= 7 for line in data[:10_000].split(b"\n") if not line.startswith(b"#")):
+        raise ConfigError(
+            f"{source}: this is a treebank, not a config; write its path into a YAML file, as data.train"
+        )
     if len(data) > MAX_BYTES:
         raise ConfigError(f"{source}: larger than {MAX_BYTES} bytes: not a config file")
     try:

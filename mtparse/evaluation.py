@@ -6,6 +6,8 @@ a tree: every token is scored for itself.
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -169,23 +171,60 @@ def format_sentences(rows: Iterable[Scores]) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def format_sentence_counts(all_tokens: list[Scores], without_punctuation: list[Scores]) -> str:
-    """A table of counts that add: a row for each test sentence; `read_sentence_counts` reads it."""
-    rows = [
-        f"{a.words},{a.correct_heads},{b.scored},{b.correct_heads}"
-        for a, b in zip(all_tokens, without_punctuation, strict=True)
-    ]
-    return "\n".join(["words,right,scored_without_punctuation,right_without_punctuation", *rows]) + "\n"
+def sentence_records(gold: Iterable[Sentence], rows: Iterable[Scores]) -> Iterator[dict]:
+    """The scores of each sentence and the counts that add, for ``mtparse eval --per-sentence --json``."""
+    for number, (sentence, row) in enumerate(zip(gold, rows, strict=True), 1):
+        figures = row.as_dict()
+        yield {
+            "sentence": number,
+            "sent_id": sentence.sent_id,
+            "text": sentence.text,
+            **{name: figures[name] for name in ("UAS", "LAS", "label_accuracy", "scored", "words")},
+            "correct_heads": row.correct_heads,
+            "correct_labels": row.correct_labels,
+            "correct_both": row.correct_both,
+            "complete": bool(row.complete),
+        }
+
+
+SENTENCE_COUNTS = ("words", "right", "scored_without_punctuation", "right_without_punctuation")
+"""The columns of ``sentences.csv`` that are counts; before the texts, which a copy may leave out."""
+
+
+def format_sentence_counts(
+    sentences: Iterable[Sentence], all_tokens: Iterable[Scores], without_punctuation: Iterable[Scores]
+) -> str:
+    """A CSV table with a row for each test sentence: counts that add, then ``sent_id`` and ``text``."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*SENTENCE_COUNTS, "sent_id", "text"])
+    for sentence, a, b in zip(sentences, all_tokens, without_punctuation, strict=True):
+        counts = (a.words, a.correct_heads, b.scored, b.correct_heads)
+        writer.writerow([*counts, sentence.sent_id, sentence.text])
+    return out.getvalue()
 
 
 def read_sentence_counts(path: str, key: str) -> list[Scores]:
-    """The scores of each test sentence of a finished run, by ``all_tokens`` or ``without_punctuation``."""
-    with open(path, encoding="utf-8") as file:
-        rows = [[int(count) for count in line.split(",")] for line in file.read().split()[1:]]
-    first = 0 if key == "all_tokens" else 2
-    return [
-        Scores(correct_heads=row[first + 1], scored=row[first], words=row[0], sentences=1) for row in rows
-    ]
+    """The scores of each test sentence of a finished run, by ``all_tokens`` or ``without_punctuation``.
+
+    Raises
+    ------
+    ValueError
+        If the table does not begin with these columns, or if one of them holds no whole number.
+    """
+    with open(path, encoding="utf-8", newline="") as file:
+        header, *lines = file.read().removesuffix("\n").split("\n")
+    width = len(SENTENCE_COUNTS)
+    if tuple(header.split(",")[:width]) != SENTENCE_COUNTS:
+        raise ValueError(f"{path}: its columns are not {', '.join(SENTENCE_COUNTS)}")
+    # no field holds a line end, and no count a comma or quote: texts of any length need not be looked at
+    found = []
+    for line in lines:
+        words, right, scored, right_scored = map(int, line.split(",", width)[:width])
+        if key == "all_tokens":
+            scored, right_scored = words, right
+        found.append(Scores(correct_heads=right_scored, scored=scored, words=words, sentences=1))
+    return found
 
 
 def percent(correct: int, total: int) -> float:

@@ -8,14 +8,12 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from mtparse._jit import compiling_said
-from mtparse.config import Config, require_files
+from mtparse.config import Config
 from mtparse.conll import write_conll
+from mtparse.curves import CURVES_NAME, best_uas, format_curves, read_passes
 from mtparse.evaluation import Scores, evaluate_sentences, format_sentence_counts
 from mtparse.features.index import FeatureIndex
 from mtparse.inventory import Inventory
@@ -23,84 +21,25 @@ from mtparse.model import MODEL_NAME, Model, save_model, without_negligible
 from mtparse.parser import Parser
 from mtparse.preparation import prepare
 from mtparse.progress import Progress
+from mtparse.run_checks import require_files
 from mtparse.run_directory import (
+    LOG_NAME,
     PARSED_NAME,
     SCORES_NAME,
     SENTENCES_NAME,
     RunDirectory,
     finished,
     require_free,
+    require_unused,
     tidy,
     versions,
 )
+from mtparse.split import Parts, read_parts, read_test, shared_data
 from mtparse.training.base import TrainResult
 from mtparse.training.cache import require_cache
 from mtparse.training.runs import Choice, Run
 from mtparse.training.tuning import Prepared, chains, choose, run_trainer
-from mtparse.treebank import Treebank, is_single, read_treebank, validation_mask
-from mtparse.trees import crossing_arcs, nonprojective_arcs
 from mtparse.workers import Workers, thread_count
-
-COMPILING_TAKES = "up to a minute"
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The training and validation data of a run.
-
-    ``single`` is whether trees have one root, over the data that the model will be trained on at last;
-    ``hashes`` are the SHA-256 of the files; ``left_out`` says how many of their sentences are not used, and
-    ``notes`` which and why.
-    """
-
-    training: Treebank
-    valid: Treebank | None
-    single: bool
-    hashes: dict[str, str]
-    left_out: dict[str, int]
-    notes: list[str]
-
-    @cached_property
-    def counts(self) -> dict[str, int]:
-        """Sentences, words, crossing and non-projective arcs of both parts together."""
-        trees = self.training.heads + (self.valid.heads if self.valid else [])
-        return {
-            "sentences": len(trees),
-            "words": sum(len(heads) - 1 for heads in trees),
-            "crossing": sum(len(crossing_arcs(heads)) for heads in trees),
-            "nonprojective": sum(len(nonprojective_arcs(heads)) for heads in trees),
-        }
-
-
-def read_parts(config: Config) -> Parts:
-    """Read the training file and read, or split off, the validation part."""
-    training = read_treebank(config.data.train_path, config)
-    files = {"train": training}
-    valid = None
-    if config.data.valid_path is not None:
-        valid = files["valid"] = read_treebank(config.data.valid_path, config, trained=config.refit)
-    elif config.data.valid is not None:
-        lengths = [len(s) for s in training.sentences]
-        mask = validation_mask(lengths, config.data.valid.kind, config.data.valid.value)
-        valid, training = training.take(mask), training.take(~mask)
-    last = training + valid if config.refit and valid is not None else training
-    return Parts(
-        training,
-        valid,
-        is_single(last, config.root),
-        hashes={part: file.sha256 for part, file in files.items()},
-        left_out={part: file.left_out for part, file in files.items()},
-        notes=[file.why for file in files.values() if file.left_out],
-    )
-
-
-def look_at_test(config: Config) -> None:
-    """Read the test file, if there is one, so that a fault in it is found before the work.
-
-    It is read again at the end, to be parsed.
-    """
-    if config.data.test_path is not None:
-        read_treebank(config.data.test_path, config, trees=False)
 
 
 def train(
@@ -140,6 +79,7 @@ def train(
     progress = progress or Progress(quiet=True)
     threads = thread_count(jobs or config.threads)
     if not resume:
+        require_unused(out)
         require_free(out)
     elif (summary := finished(out, config)) is not None:
         tidy(out)
@@ -149,15 +89,17 @@ def train(
     if cache is not None:
         require_cache(cache, out)  # before anything is written
     began = time.monotonic()
-    look_at_test(config)
+    test = read_test(config)  # a fault in it is found now; to be parsed, it is read again at the end
     parts = read_parts(config)
-    for text in parts.notes:
+    for text in (*parts.notes, *shared_data(config, parts, test)):
         progress.warn(text)
     if all(row[3] == row[4] == "_" for rows in parts.training.rows for row in rows):
-        progress.warn(f"{config.data.train_path}: no word has a tag (columns 4 and 5 are _); trees need tags")
+        names = ", ".join(config.data.train_paths)
+        progress.warn(f"{names}: no word has a tag (columns 4 and 5 are _); trees need tags")
+    del test
     directory = RunDirectory(out, config, parts.hashes, resume=resume)
     try:
-        with compiling_said(progress.say, COMPILING_TAKES), Workers(threads) as workers:
+        with Workers(threads) as workers:
             index, data = prepare(config, parts.training, parts.valid, parts.single, workers, progress, cache)
             runs = tune(config, data, threads, directory, progress)
             choice = choose(config, runs)
@@ -222,7 +164,7 @@ def finish(
     *,
     resumed: bool = False,
 ) -> dict:
-    """Save the model, then, if there is a test file, read it for the first time and score on it.
+    """Save the model, then, if there are test data, read them again and score on them.
 
     Parameters
     ----------
@@ -261,7 +203,11 @@ def finish(
     }  # fmt: skip
     trained = parts.training + parts.valid if summary["refit"] and parts.valid else parts.training
     inventory = Inventory.of(trained.rows)
-    files = {part: os.path.basename(path) for part, path in config.data.paths.items() if part != "test"}
+    files = {
+        part: ", ".join(map(os.path.basename, paths))
+        for part, paths in config.data.paths.items()
+        if part != "test"
+    }
     model = make_model(index, weights, {**summary, "files": files, "inventory": inventory.as_dict()})
     save_model(model, directory.file(MODEL_NAME))
 
@@ -271,19 +217,22 @@ def finish(
             summary["resumed"] = True
         directory.write(SCORES_NAME, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
 
-    if config.data.test_path is not None:
+    if config.data.test is not None:
         report()  # should the test file be faulty, nothing else is lost
-        test = read_treebank(config.data.test_path, config, trees=False)
+        test = read_test(config)
+        assert test is not None
         parsed = list(Parser(model).parse(test.sentences, threads=threads))
         write_conll(parsed, directory.file(PARSED_NAME), encoding=config.data.encoding)
         rows = {key: list(evaluate_sentences(test.sentences, parsed, punctuation=key == "all_tokens"))
                 for key in ("all_tokens", "without_punctuation")}  # fmt: skip
-        directory.write(SENTENCES_NAME, format_sentence_counts(**rows))
+        directory.write(SENTENCES_NAME, format_sentence_counts(test.sentences, **rows))
         totals = {key: sum(scores, Scores()) for key, scores in rows.items()}
         summary["test"] = {key: total.as_dict()["UAS"] for key, total in totals.items()}
         summary["test"] |= {"sentences": len(test.sentences), "words": test.words}
-        summary["sha256"]["test"] = test.sha256
+        if test.sha256:  # of a fold that of the training file says all
+            summary["sha256"]["test"] = test.sha256
     directory.settle()
+    directory.write(CURVES_NAME, format_curves(read_passes(directory.file(LOG_NAME))))
     report()
     return summary
 
@@ -362,10 +311,10 @@ def train_once(
     counted = "all_tokens" if config.punctuation else "without_punctuation"
 
     def both(record: dict) -> None:
-        directory.log(record if passes is None else {"refit": True, **record})
-        if "pass" in record:
-            scores = [v[counted] for k, v in record.items() if k.startswith("valid_")]
-            task.update(record["pass"], f"valid {max(scores):.2f}" if scores else "")
+        directory.log(record)
+        if record["event"] == "pass":
+            score = best_uas(record, counted)
+            task.update(record["pass"], "" if score is None else f"valid {score:.2f}")
 
     checkpoint = directory.checkpoint(C, refit=passes is not None)
     try:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mtparse.curves import best_uas, read_passes
 from mtparse.files import atomic_writer
 from mtparse.plan import Cell, Plan
 from mtparse.run_directory import LOG_NAME, SCORES_NAME
@@ -37,18 +38,21 @@ def read_curves(log: str, key: str) -> dict[float | None, Curve]:
     ----------
     key
         ``all_tokens`` or ``without_punctuation``.
+
+    Raises
+    ------
+    MtparseError, OSError
+        As :func:`mtparse.curves.read_passes`.
     """
     curves: dict[float | None, Curve] = {}
-    with open(log, encoding="utf-8") as file:
-        for line in file:
-            record = json.loads(line)
-            scores = [v[key] for k, v in record.items() if k.startswith("valid_") and v[key] is not None]
-            if not scores or "pass" not in record:
-                continue
-            curve = curves.setdefault(record["C"], Curve())
-            curve.passes.append(record["pass"])
-            curve.seconds.append(record["seconds"])
-            curve.scores.append(max(scores))
+    for record in read_passes(log):
+        score = best_uas(record, key)
+        if score is None:
+            continue
+        curve = curves.setdefault(record["C"], Curve())
+        curve.passes.append(record["pass"])
+        curve.seconds.append(record["seconds"])
+        curve.scores.append(score)
     return curves
 
 
@@ -70,7 +74,8 @@ def draw_unless_drawn(plan: Plan, runs: Mapping[Cell, str], path: str) -> None:
 def draw(plan: Plan, runs: Mapping[Cell, str], path: str, identifier: str = "") -> None:
     """Draw the figure: a row of panels for each language, a line for each trainer and tree family.
 
-    The first two panels show the run of the C that validation chose.
+    The first two panels show the run of the C that validation chose. Of several seeds or folds the first is
+    drawn.
 
     Parameters
     ----------
@@ -94,7 +99,11 @@ def draw(plan: Plan, runs: Mapping[Cell, str], path: str, identifier: str = "") 
     panels = figure.subplots(height, 3, squeeze=False)
     for row, language in zip(panels, plan.languages, strict=True):
         drawn: list[float] = []
-        for cell in (cell for cell in plan.cells if cell.language == language):
+        firsts: dict[tuple[str, str], Cell] = {}
+        for cell in plan.cells:
+            if cell.language == language:
+                firsts.setdefault((cell.trainer, cell.trees), cell)
+        for cell in firsts.values():
             curves = read_curves(os.path.join(runs[cell], LOG_NAME), plan.counted)
             if not curves:
                 continue

@@ -173,7 +173,10 @@ def lock_directory(path: str | os.PathLike) -> Callable[[], None]:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(held)
-        raise MtparseError(f"{os.fspath(path)}: another process works in this directory") from None
+        raise MtparseError(
+            f"{os.fspath(path)}: another process works in this directory; wait until it has ended, or name "
+            "another directory with --out"
+        ) from None
     except OSError:
         pass
     return lambda: os.close(held)

@@ -1,7 +1,7 @@
 """What a model was trained with: tags, attributes, columns that were filled; and input that is unlike.
 
-A model that meets tags it has never seen does not fail; it parses badly (a Turkish one at 41 UAS instead of 70,
-with tags in lower case). So models know their inventories, and parsing compares.
+A model that meets tags it has never seen does not fail; it parses badly (a Turkish one at 41 UAS instead
+of 70, with tags in lower case). So models know their inventories, and parsing compares.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from mtparse.features.templates import Template
 from mtparse.features.words import hash_words
 from mtparse.incoming import Incoming, incoming
 from mtparse.inference import TreeFamily
-from mtparse.inference.kernels import best_tree_kernel
+from mtparse.inference.kernels import best_tree_address, call_best_tree
 from mtparse.inventory import Comparison, Inventory
 from mtparse.model import Model, load_model, model_bytes, model_from_bytes
 from mtparse.sentence import Sentence, require_parsable, require_well_formed
@@ -33,7 +33,7 @@ DECODERS = ("auto", "eisner", "mst")
 
 
 @kernel
-def parse_batch(program, weights, table, types, ends, projective, single, heads):
+def parse_batch(program, weights, table, types, ends, best_tree_at, single, heads):
     """Fill ``heads`` with the best trees of several sentences.
 
     Parameters
@@ -42,12 +42,14 @@ def parse_batch(program, weights, table, types, ends, projective, single, heads)
         int64: those of all sentences one after the other, n+1 of each.
     ends
         int64 (sentences,): where each sentence ends.
+    best_tree_at
+        The decoder, as from `mtparse.inference.kernels.best_tree_address`.
     """
     begin = 0
     for s in range(ends.shape[0]):
         words = hash_words(program, table, types[begin : ends[s]])
         scores = sentence_scores(program, weights, words)
-        best_tree_kernel(scores, projective, single, heads[begin : ends[s]])
+        call_best_tree(best_tree_at, scores, single, heads[begin : ends[s]])
         begin = ends[s]
 
 
@@ -174,6 +176,7 @@ class Parser:
         self, sentences: Iterable[Sentence], projective: bool, threads: int
     ) -> Iterator[Sentence | None]:
         single = self.model.root == "single"
+        best_tree_at = best_tree_address(projective)
         weights = self._weights
 
         failures: list[Exception] = []
@@ -227,7 +230,7 @@ class Parser:
             types = np.concatenate(encoded)
             ends = np.cumsum([len(one) for one in encoded])
             heads = np.empty_like(types)
-            parse_batch(weights.program, weights.table, table, types, ends, projective, single, heads)
+            parse_batch(weights.program, weights.table, table, types, ends, best_tree_at, single, heads)
             found = iter(heads.tolist())
             return [s.with_heads(list(islice(found, 1, len(s) + 1))) for s in batch]
 

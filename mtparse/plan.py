@@ -8,46 +8,79 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mtparse.config import TRAINERS, Config, config_from_dict, config_to_dict, default_name, require_files
-from mtparse.config_checks import VALID_KINDS, run_name
+from mtparse.config import (
+    TRAINERS,
+    Config,
+    config_from_dict,
+    config_keys,
+    config_to_dict,
+    default_name,
+)
+from mtparse.config_checks import VALID_KINDS, Fold, run_name, whole
 from mtparse.config_yaml import parse_yaml, printable, read_yaml
 from mtparse.errors import ConfigError
 from mtparse.paper import COUNTS
+from mtparse.run_checks import require_files
 
 TREES = ("projective", "nonprojective")
 
 _SHARED = ("root", "decoder", "punctuation", "refit", "features", "seed", "threads")
-_KEYS = ("name", "shared_task", "data", "languages", "trees", "trainers", *_SHARED)
+_KEYS = ("name", "shared_task", "data", "languages", "trees", "trainers", "seeds", "folds", *_SHARED)
 SHARED_TASKS = ("conllx",)
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Cell:
-    """One run of an experiment: a cell of the table of results."""
+    """One run of an experiment.
+
+    ``seed`` is None where the plan has one seed or the trainer draws nothing at random, ``fold``, from 1 on,
+    where there is no cross-validation.
+    """
 
     language: str
     trainer: str
     trees: str
+    seed: int | None = None
+    fold: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.language}-{self.trainer}-{self.trees}"
+        seed = "" if self.seed is None else f"-seed{self.seed}"
+        fold = "" if self.fold is None else f"-fold{self.fold}"
+        return f"{self.language}-{self.trainer}-{self.trees}{seed}{fold}"
+
+    @classmethod
+    def parse(cls, name: str) -> Cell:
+        """The cell of a name; raises ValueError if it is none."""
+        found = _NAME.fullmatch(name)
+        if found is None:
+            raise ValueError(f"{name!r} names no run of an experiment")
+        language, trainer, trees, seed, fold = found.groups()
+        return cls(language, trainer, trees, seed and int(seed), fold and int(fold))
+
+
+_NAME = re.compile(
+    rf"(.+)-({'|'.join(TRAINERS)})-({'|'.join(TREES)})(?:-seed(\d+))?(?:-fold(\d+))?", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
 class Plan:
     """An experiment: the config of every cell, languages in the plan's order.
 
-    ``shared_task`` is ``conllx`` where the files are those of the paper, so that its figures are comparable.
+    ``shared_task`` is ``conllx`` where the files are those of the paper, so that its figures are comparable;
+    ``seeds`` are those that were asked for, whether or not they make a difference.
     """
 
     name: str
     cells: dict[Cell, Config]
     shared_task: str | None = None
+    seeds: tuple[int, ...] = ()
 
     @property
     def languages(self) -> list[str]:
@@ -63,6 +96,11 @@ class Plan:
     def trees(self) -> list[str]:
         """The tree families, in order."""
         return list(dict.fromkeys(cell.trees for cell in self.cells))
+
+    @property
+    def folds(self) -> int:
+        """Into how many parts the training files are cut for cross-validation; 0: into none."""
+        return max((cell.fold or 0 for cell in self.cells), default=0)
 
     @property
     def counted(self) -> str:
@@ -159,6 +197,9 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
                 raise ConfigError(
                     f"{source}: languages.{printable(language)}: with shared_task the languages are {known}"
                 )
+    seeds, folds = _seeds(values, source), _folds(values, source)
+    if folds and shared_task is not None:
+        raise ConfigError(f"{source}: folds: not with shared_task, whose test files are used")
     shared = {key: values[key] for key in _SHARED if key in values}
     cells = {}
     for language, files in languages.items():
@@ -166,20 +207,66 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
             raise ConfigError(
                 f"{source}: languages.{printable(str(language))} must name train and test files"
             )
+        if folds and {**data, **files}.get("test") is not None:
+            raise ConfigError(
+                f"{source}: languages.{printable(language)}: with folds the parts of the training file are "
+                "tested; leave test out"
+            )
         for trainer, settings in trainers.items():
             for family in trees:
-                cell = Cell(language, trainer, family)
                 run = {
                     **shared,
-                    "name": str(cell),
+                    "name": str(Cell(language, trainer, family)),
                     "trees": family,
                     "data": {**data, **files},
                     "trainer": {"name": trainer, **(settings or {})},
                 }
-                cells[cell] = config_from_dict(run, Path(path).parent, f"{source} ({cell})")
-                if cells[cell].data.test is None or cells[cell].data.valid is None:
-                    raise ConfigError(f"{source}: languages.{language} needs a test file and validation data")
-    return Plan(name, cells, shared_task)
+                cells |= _runs(run, Cell(language, trainer, family), seeds, folds, Path(path).parent, source)
+    return Plan(name, cells, shared_task, tuple(seeds) or (next(iter(cells.values())).seed,))
+
+
+def _runs(
+    run: dict, cell: Cell, seeds: list[int], folds: int, folder: Path, source: str
+) -> dict[Cell, Config]:
+    """The runs of one setting: with every seed, if it makes a difference, and every fold."""
+    if folds:
+        run["data"]["test"] = {"fold": 1, "of": folds}
+    config = config_from_dict(run, folder, f"{source} ({cell})")
+    if config.data.test is None or config.data.valid is None:
+        need = "validation data" if folds else "a test file and validation data"
+        raise ConfigError(f"{source}: languages.{printable(cell.language)} needs {need}")
+    several = len(seeds) > 1 and config.trainer.uses_seed
+    made = {}
+    for seed in (seeds if several else seeds[:1]) or [config.seed]:
+        for fold in range(1, folds + 1) if folds else [None]:
+            one = replace(cell, seed=seed if several else None, fold=fold)
+            test = config.data.test if fold is None else Fold(fold, folds)
+            made[one] = replace(config, name=str(one), seed=seed, data=replace(config.data, test=test))
+    return made
+
+
+def _seeds(values: Mapping, source: str) -> list[int]:
+    """The seeds of a plan; empty where ``seed`` gives the only one."""
+    if values.get("seeds") is None:
+        return []
+    if "seed" in values:
+        raise ConfigError(f"{source}: seed and seeds: give one of them")
+    seeds = values["seeds"]
+    if not isinstance(seeds, list) or not seeds or len(set(map(str, seeds))) < len(seeds):
+        raise ConfigError(f"{source}: seeds must be a list of whole numbers without repeats")
+    check = config_keys()["seed"].metadata["check"]
+    try:
+        return [check(seed) for seed in seeds]
+    except ValueError as error:
+        raise ConfigError(f"{source}: seeds: each {error}") from None
+
+
+def _folds(values: Mapping, source: str) -> int:
+    """The number of folds of a plan; 0: no cross-validation."""
+    try:
+        return 0 if values.get("folds") is None else whole(2, 1000)(values["folds"])
+    except ValueError as error:
+        raise ConfigError(f"{source}: folds: {error}") from None
 
 
 def _section(values: Mapping, key: str, source: str) -> Mapping[str, Any]:

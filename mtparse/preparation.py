@@ -74,6 +74,11 @@ def _extract(
     index = FeatureIndex.build(
         training.rows, heads, templates, source=settings.source, min_count=settings.min_count
     )
+    if not index.templates:
+        raise MtparseError(
+            "no feature template can be used: the training data lack a column that each of "
+            "features.templates reads (lemmas, FEATS)"
+        )
     if not len(index):
         raise MtparseError(
             f"no feature is seen on {settings.min_count} arcs of the training data: lower features.min_count"

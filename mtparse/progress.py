@@ -19,7 +19,12 @@ class Progress:
 
     def say(self, text: str) -> None:
         """A line of its own, at once."""
-        if self._quiet:
+        if not self._quiet:
+            self.explain(text)
+
+    def explain(self, text: str) -> None:
+        """`say` in spite of ``quiet``: why it takes longer than it should."""
+        if sys.stderr is None:
             return
         try:
             if self._bar:

@@ -94,30 +94,35 @@ class Reader:
         And None in place of the lines wherever more may have to be waited for.
         """
         line = 0
+        block: list[bytes] = []
+        begun = False
         try:
-            block: list[bytes] = []
-            for raw in chain(self.lines(read_lines(source)), (b"\n",)):
-                if raw is None:
+            for piece in read_lines(source):
+                if piece is None:
                     yield None, line
                     continue
-                line += 1
-                if not raw.isspace():
-                    block.append(raw)
-                elif block:
-                    yield block, line - len(block)
-                    block = []
+                marked = not begun and piece.startswith(codecs.BOM_UTF8)
+                begun = True
+                for raw in self.lines(piece[len(codecs.BOM_UTF8) :] if marked else piece, marked=marked):
+                    line += 1
+                    if not raw.isspace():
+                        block.append(raw)
+                    elif block:
+                        yield block, line - len(block)
+                        block = []
         except InputError as error:
             self.fault(line + 1, str(error))
+            return
+        if block:
+            yield block, line + 1 - len(block)
+        self.end()
 
-    def lines(self, pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
-        """Split pieces of whole lines, less a byte order mark of UTF-8; pass on every None."""
-        mark = codecs.BOM_UTF8
-        for piece in pieces:
-            if piece is None:
-                yield None
-            else:
-                yield from io.BytesIO(piece.removeprefix(mark))
-                mark = b""
+    def lines(self, piece: bytes, *, marked: bool) -> Iterable[bytes]:
+        """The lines of a piece of the file; ``marked`` is whether a byte order mark stood before it."""
+        return io.BytesIO(piece)
+
+    def end(self) -> None:
+        """The file has been read."""
 
     def parse(self, block: list[bytes], first: int) -> Sentence | None:
         """Make a sentence of the raw lines of a block that begins at line `first`, if it has words."""

@@ -1,7 +1,7 @@
 """A whole experiment: every cell of a plan, features shared, finished runs kept, tables at the end.
 
-Runs of one language and tree family share one extraction. They are drawn by threads, one C at a time, and
-stored as they end, so that an experiment goes on where it was stopped.
+Runs of one language, tree family and fold share one extraction. They are drawn by threads, one C at a time,
+and stored as they end, so that an experiment goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -9,22 +9,27 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import asdict, fields, replace
 
 import numpy as np
 
-from mtparse._jit import compiling_said
 from mtparse.config import Config
-from mtparse.experiment import COMPILING_TAKES, finish, look_at_test, read_parts, refit
+from mtparse.curves import CURVES_NAME, format_curves, read_passes
+from mtparse.errors import MtparseError
+from mtparse.experiment import finish, refit
 from mtparse.figures import draw_unless_drawn
+from mtparse.files import atomic_writer
 from mtparse.paper import COUNTS
 from mtparse.plan import Cell, Plan
 from mtparse.preparation import prepare
 from mtparse.progress import Progress
-from mtparse.run_directory import RunDirectory
+from mtparse.run_directory import LOG_NAME, RunDirectory
+from mtparse.split import read_parts, read_test, shared_data
 from mtparse.store import Store
+from mtparse.stored_plan import TABLES
 from mtparse.tables import write_tables
 from mtparse.training.cache import require_cache
 from mtparse.training.runs import Run
@@ -112,20 +117,25 @@ def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress, cach
         _read_all(plan, missing, progress)
         overall = _Overall(progress, sum(len(costs(config)) for config in missing.values()))
         try:
-            with compiling_said(progress.say, COMPILING_TAKES):
-                for group in _groups(plan, missing):
-                    _run_group(group, store, threads, progress, overall, cache)
+            for group in _groups(missing):
+                _run_group(group, store, threads, progress, overall, cache)
         finally:
             overall.close()
         store.keep_cost(threads)
     elif changed := store.changed_files(plan):
         progress.warn(
             f"{', '.join(changed)}: the file has changed since; these are the results of the one before. "
-            "Begin anew with another --out to have others"
+            "Start again with another --out for those of the file that is there now"
         )
+    if mixed := store.mixed_versions():
+        progress.warn(mixed)
     runs = {cell: store.run(cell) for cell in plan.cells}
-    tables = os.path.join(store.path, "tables")
+    tables = os.path.join(store.path, TABLES)
     text = write_tables(plan, runs, tables)
+    try:
+        _write_curves(runs, os.path.join(tables, CURVES_NAME))
+    except MtparseError as error:
+        progress.warn(f"no curves: {error}")
     try:
         draw_unless_drawn(plan, runs, os.path.join(tables, "figure"))
     except ImportError:
@@ -136,12 +146,29 @@ def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress, cach
     return text
 
 
+def _write_curves(runs: Mapping[Cell, str], path: str) -> None:
+    """Write the passes of all runs as one table, with the cell of each."""
+    with suppress(FileNotFoundError):
+        os.remove(path)  # better none than one of other runs
+    passes = (
+        {**asdict(cell), **record}
+        for cell, run in runs.items()
+        for record in read_passes(os.path.join(run, LOG_NAME))
+    )
+    text = format_curves(passes, [field.name for field in fields(Cell)])
+    with atomic_writer(path, "w") as file:
+        file.write(text)
+
+
 def _read_all(plan: Plan, missing: Iterable[Cell], progress: Progress) -> None:
     """Read all training and validation data once, so that a fault is found now and not hours later."""
-    for language, cell in {cell.language: cell for cell in missing}.items():
-        look_at_test(plan.cells[cell])
+    first: dict[str, Cell] = {}
+    for cell in missing:
+        first.setdefault(cell.language, cell)  # of folds the first, which leaves least to train on
+    for language, cell in first.items():
+        test = read_test(plan.cells[cell])
         parts = read_parts(plan.cells[cell])
-        for text in parts.notes:
+        for text in (*parts.notes, *shared_data(plan.cells[cell], parts, test)):
             progress.warn(text)
         if plan.shared_task is None:
             continue
@@ -154,13 +181,12 @@ def _read_all(plan: Plan, missing: Iterable[Cell], progress: Progress) -> None:
             )
 
 
-def _groups(plan: Plan, missing: dict[Cell, Config]) -> Iterator[dict[Cell, Config]]:
-    """The missing runs, those of one language and tree family together."""
-    for language in plan.languages:
-        for trees in plan.trees:
-            group = {k: v for k, v in missing.items() if (k.language, k.trees) == (language, trees)}
-            if group:
-                yield group
+def _groups(missing: Mapping[Cell, Config]) -> list[dict[Cell, Config]]:
+    """The missing runs, those of one language, fold and tree family together: they share their features."""
+    groups: dict[tuple, dict[Cell, Config]] = {}
+    for cell, config in missing.items():
+        groups.setdefault((cell.language, cell.fold, cell.trees), {})[cell] = config
+    return list(groups.values())
 
 
 def _run_group(
@@ -171,7 +197,7 @@ def _run_group(
     overall: _Overall,
     cache: str | None,
 ) -> None:
-    """All runs of one language and tree family."""
+    """All runs of one language, fold and tree family."""
     began = time.monotonic()
     first = next(iter(group.values()))
     parts = read_parts(first)

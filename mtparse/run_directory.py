@@ -38,6 +38,7 @@ MAKES_MODELS = (
     "heads.py",
     "preparation.py",
     "reader.py",
+    "split.py",
     "treebank.py",
     "trees.py",
 )
@@ -66,24 +67,37 @@ def sources() -> str:
     return sources_digest(PACKAGE, MAKES_MODELS)
 
 
+def require_unused(path: str) -> None:
+    """Refuse a directory in which another process works.
+
+    Raises
+    ------
+    MtparseError
+        With what can be done.
+    """
+    if os.path.isdir(path):
+        lock_directory(path)()
+
+
 def require_free(path: str) -> None:
     """Refuse a run directory that holds anything but what a killed process left half written.
 
     Raises
     ------
     MtparseError
-        If the path is a file or a directory that is not empty.
+        If the path is a file or a directory that is not empty. It never says to remove one: another process
+        may work there, perhaps on another machine.
     """
     if not os.path.lexists(path):
         return
     there = set(os.listdir(path)) if os.path.isdir(path) else {path}
     if {CONFIG_NAME, CHECKPOINTS} <= there:
         raise MtparseError(
-            f"{path}: holds a run that was interrupted; go on with --resume {path}, name another directory "
-            "with --out, or remove it"
+            f"{path}: holds a run that was interrupted; resume it with --resume {path}, or name another "
+            "directory with --out"
         )
     if not all(map(is_temporary, there)):
-        raise MtparseError(f"{path}: exists and is not empty; name another directory with --out or remove it")
+        raise MtparseError(f"{path}: exists and is not empty; name another directory with --out")
 
 
 def read_summary(folder: str) -> dict:
@@ -154,7 +168,7 @@ def finished(path: str, config: Config) -> dict | None:
     except (OSError, ValueError) as error:
         raise MtparseError(
             f"{path}: holds no checkpoints to go on from (the run had checkpoint: 0, or this is no run), and "
-            f"{SCORES_NAME} of no finished run; begin anew with another --out"
+            f"{SCORES_NAME} of no finished run; start again with another --out"
         ) from error
     if "test" not in summary and stored.data.test is not None:
         raise MtparseError(
@@ -173,18 +187,19 @@ def tidy(path: str) -> None:
 
 def _require_same(path: str, before: Mapping, config: Config) -> None:
     """Refuse another config than that which the file ``path`` says a run began with."""
-    if key := _first_difference(comparable(before), comparable(config_to_dict(config))):
+    if key := first_difference(comparable(before), comparable(config_to_dict(config))):
         raise MtparseError(
             f"{path}: {key} is not what the run began with; --resume goes on with the same settings, "
             "begin another run with --out"
         )
 
 
-def _first_difference(a: Mapping, b: Mapping, prefix: str = "") -> str | None:
+def first_difference(a: Mapping, b: Mapping, prefix: str = "") -> str | None:
+    """The dotted key of a value in which two configs' mappings differ; of several not the name's."""
     for key in sorted({**a, **b}, key=lambda key: key == "name"):  # another file's name tells least
         one, other = a.get(key), b.get(key)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
-            if found := _first_difference(one, other, f"{prefix}{key}."):
+            if found := first_difference(one, other, f"{prefix}{key}."):
                 return found
         elif one != other:
             return prefix + key
@@ -268,14 +283,14 @@ class RunDirectory:
             changed = [key for key, value in inputs.items() if before[key] != value]
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise MtparseError(
-                f"{path}: missing or damaged, so that nobody knows what the run began with; begin anew with "
+                f"{path}: missing or damaged, so that nobody knows what the run began with; start again with "
                 "another --out"
             ) from error
         if changed:
             what = "the file has" if changed[0] in ("train", "valid") else "this has"
             raise MtparseError(
                 f"{path}: {changed[0]}: {what} changed since the run began, what is kept of it would not go "
-                "together with the rest; begin anew with another --out"
+                "together with the rest; start again with another --out"
             )
 
     def file(self, name: str) -> str:

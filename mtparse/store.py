@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 import threading
 import time
 from collections.abc import Collection, Mapping
-from pathlib import Path
 
 from mtparse.config import comparable
-from mtparse.config_yaml import dump_yaml, read_yaml
+from mtparse.config_yaml import read_yaml
 from mtparse.errors import ConfigError, MtparseError
-from mtparse.evaluation import Scores, read_sentence_counts
 from mtparse.files import atomic_writer, clear_temporaries, lock_directory, remove_folder
 from mtparse.model import MODEL_NAME
 from mtparse.plan import Cell, Plan
+from mtparse.results import read_result
 from mtparse.run_directory import (
+    CONFIG_NAME,
     LOG_NAME,
     PARSED_NAME,
     SCORES_NAME,
-    SENTENCES_NAME,
-    read_summary,
+    first_difference,
     require_free,
+    require_unused,
     sources,
     versions,
 )
+from mtparse.stored_plan import PLAN_NAME, TABLES, merged_record, read_record, run_folder
 from mtparse.training.runs import Run, load_run, save_run
+from mtparse.treebank import files_sha256
 
-PLAN_NAME, INPUTS_NAME, COST_NAME = "plan.yaml", "inputs.json", "cost.json"
+INPUTS_NAME, COST_NAME = "inputs.json", "cost.json"
 
 
 class Store:
     """An experiment's directory, made here or, with ``resume``, one that holds runs of the same configs.
+
+    Runs that were copied there from another machine's directory count if their configs are the plan's.
 
     Raises
     ------
@@ -50,6 +53,12 @@ class Store:
         if resume and not there:
             raise MtparseError(f"{path}: no experiment to resume; begin it without --resume")
         if not resume:
+            require_unused(path)
+            if os.path.exists(os.path.join(path, PLAN_NAME)):
+                raise MtparseError(
+                    f"{path}: exists and is not empty: it holds an experiment; resume it with --resume, or "
+                    "name another directory with --out"
+                )
             require_free(path)
             plan.require_files()
             os.makedirs(path, exist_ok=True)
@@ -61,16 +70,24 @@ class Store:
             raise
 
     def _open(self, plan: Plan, resume: bool) -> None:
-        if resume and not self._kept(PLAN_NAME):
-            raise MtparseError(
-                f"{os.path.join(self.path, PLAN_NAME)}: missing or damaged, so that nobody knows what "
-                "was begun here; begin anew with another --out"
-            )
+        before = read_record(self.path) if resume else {}
         seconds = self._kept(COST_NAME).get("seconds")
         self._spent = seconds if isinstance(seconds, float) and 0.0 <= seconds < 1e12 else 0.0
-        cells = {str(cell): config for cell, config in plan.as_dict().items()}
-        self._agree(PLAN_NAME, cells, cells, "run", "--set is part of it")
+        record = merged_record(before, plan)
+        known = {**before.get("earlier", {}), **before.get("cells", {})}
+        now = {str(cell): config for cell, config in plan.as_dict().items()}
+        for name, config in now.items():
+            if name in known and comparable(known[name]) != comparable(config):
+                raise MtparseError(
+                    f"{os.path.join(self.path, PLAN_NAME)}: run {name} is not what the experiment began with "
+                    "(--set is part of it); start again with another --out"
+                )
         self.finished = {cell: scores for cell in plan.cells if (scores := self._finished(cell))}
+        for cell in self.finished:
+            if str(cell) not in known:
+                self._require_copied(cell, now[str(cell)])
+        if json.dumps(record) != json.dumps(before):  # the order of the runs counts, too
+            self._write(PLAN_NAME, record)
         for cell in self.finished:
             self.clear_parts(cell)  # should the end of a run have been its last moment
         if len(self.finished) < len(plan.cells):
@@ -79,9 +96,9 @@ class Store:
             if used and not self._kept(INPUTS_NAME):
                 raise MtparseError(
                     f"{os.path.join(self.path, INPUTS_NAME)}: missing or damaged, so that nobody knows "
-                    "whether more runs go together with those that are there; begin anew with another --out"
+                    "whether more runs go together with those that are there; start again with another --out"
                 )
-            self._agree(INPUTS_NAME, _inputs(plan), used, "input", "its runs would not go together")
+            self._agree_on_inputs(_inputs(plan), used)
 
     def _lock(self) -> None:
         """Keep other processes out while this one lives, and clear away what killed ones left half written.
@@ -92,7 +109,7 @@ class Store:
             If another process works in the directory.
         """
         self._release = lock_directory(self.path)
-        for folder in (self.path, *(os.path.join(self.path, name) for name in ("runs", "tables"))):
+        for folder in (self.path, *(os.path.join(self.path, name) for name in ("runs", TABLES))):
             if os.path.isdir(folder):
                 clear_temporaries(folder)
 
@@ -102,22 +119,61 @@ class Store:
 
     def _kept(self, name: str) -> dict:
         """A mapping that the directory keeps; empty where it is missing or unreadable."""
-        path = os.path.join(self.path, name)
         try:
-            if name == PLAN_NAME:
-                found = read_yaml(path)
-            else:
-                with open(path, encoding="utf-8") as file:
-                    found = json.load(file)
-        except (OSError, ValueError, ConfigError, RecursionError):
+            with open(os.path.join(self.path, name), encoding="utf-8") as file:
+                found = json.load(file)
+        except (OSError, ValueError, RecursionError):
             return {}
-        return dict(found) if isinstance(found, Mapping) else {}
+        return found if isinstance(found, dict) else {}
+
+    def _write(self, name: str, values: Mapping) -> None:
+        with atomic_writer(os.path.join(self.path, name), "w") as file:
+            file.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+
+    def _require_copied(self, cell: Cell, config: Mapping) -> None:
+        """Refuse a run that was not made here and is not what the plan would make."""
+        path = os.path.join(self.run(cell), CONFIG_NAME)
+        try:
+            stored = read_yaml(path)
+        except ConfigError as error:
+            raise MtparseError(str(error)) from error
+        before = comparable(stored) if isinstance(stored, Mapping) else {}
+        if key := first_difference(before, comparable(config)):
+            raise MtparseError(
+                f"{path}: {key} is not what the plan says; runs from several machines must be of one plan"
+            )
+
+    def _made_from(self) -> dict[str, str]:
+        """The SHA-256 of the files that finished runs were made from, by names like ``dutch/test``.
+
+        Raises
+        ------
+        MtparseError
+            If two of them were made from different files, as on machines with different copies.
+        """
+        made: dict[str, str] = {}
+        for cell, scores in self.finished.items():
+            for part, sha256 in scores["sha256"].items():
+                if made.setdefault(f"{cell.language}/{part}", sha256) != sha256:
+                    raise MtparseError(
+                        f"{self.run(cell)}: was made from another {cell.language}/{part} than other runs here"
+                    )
+        return made
+
+    def mixed_versions(self) -> str | None:
+        """What to warn of where finished runs are of different versions, as from different machines."""
+        found = [{**scores["versions"]} for scores in self.finished.values()]
+        names = sorted({name for one in found for name in one})
+        mixed = {name: sorted({str(one.get(name)) for one in found}) for name in names}
+        shown = [f"{name} {' and '.join(several)}" for name, several in mixed.items() if len(several) > 1]
+        return f"{self.path}: runs of different versions: {', '.join(shown)}" if shown else None
 
     def changed_files(self, plan: Plan) -> list[str]:
         """The treebanks, like ``dutch/test``, that are no longer those that the experiment was made from."""
-        before = self._kept(INPUTS_NAME)
-        here = {name: path for name, path in _files(plan).items() if os.path.isfile(path)}
-        return [name for name, path in here.items() if name in before and before[name] != _sha256(path)]
+        before = self._made_from()
+        here = {name: paths for name, paths in _files(plan).items() if all(map(os.path.isfile, paths))}
+        known = {name: paths for name, paths in here.items() if name in before}
+        return [name for name, paths in known.items() if before[name] != files_sha256(paths)]
 
     def _used_inputs(self, plan: Plan) -> set[str]:
         """The inputs that finished runs and parts of unfinished ones depend on."""
@@ -130,49 +186,37 @@ class Store:
                 used.add(f"{cell.language}/test")
         return used
 
-    def _agree(self, name: str, now: dict, used: Collection[str], what: str, hint: str) -> None:
-        """Refuse another value of anything that is kept and used already; keep what is new."""
-        before = self._kept(name)
+    def _agree_on_inputs(self, now: dict[str, str], used: Collection[str]) -> None:
+        """Refuse another input than that which something here was made from; keep what is new."""
+        kept = self._kept(INPUTS_NAME)
+        before = {**kept, **self._made_from()}
         for key, value in now.items():
-            if key in used and key in before and comparable(before[key]) != comparable(value):
+            if key in used and before.get(key, value) != value:
                 raise MtparseError(
-                    f"{os.path.join(self.path, name)}: {what} {key} is not what the experiment began with "
-                    f"({hint}); begin anew with another --out"
+                    f"{os.path.join(self.path, INPUTS_NAME)}: input {key} is not what the experiment began "
+                    "with (its runs would not go together); start again with another --out"
                 )
-        whole = {**before, **now}
-        if whole != before:
-            text = dump_yaml(whole) if name == PLAN_NAME else json.dumps(whole, indent=2) + "\n"
-            with atomic_writer(os.path.join(self.path, name), "w") as file:
-                file.write(text)
+        if {**kept, **now} != kept:
+            self._write(INPUTS_NAME, {**kept, **now})
 
     def keep_cost(self, threads: int) -> None:
         """Keep how long the experiment has taken so far, in this session and the ones before."""
         with self._cost_lock:
             seconds = round(self._spent + time.monotonic() - self._began, 1)
-            cost = {"seconds": seconds, "threads": threads, "versions": versions()}
-            with atomic_writer(os.path.join(self.path, COST_NAME), "w") as file:
-                file.write(json.dumps(cost, indent=2) + "\n")
+            self._write(COST_NAME, {"seconds": seconds, "threads": threads, "versions": versions()})
 
     def run(self, cell: Cell) -> str:
         """The run directory of a cell."""
-        return os.path.join(self.path, "runs", str(cell))
+        return run_folder(self.path, cell)
 
     def _finished(self, cell: Cell) -> dict | None:
         """What the scores of a cell's run are, if it is finished."""
         folder = self.run(cell)
         try:
-            scores = read_summary(folder)
-            for key in ("all_tokens", "without_punctuation"):
-                rows = read_sentence_counts(os.path.join(folder, SENTENCES_NAME), key)
-                total = sum(rows, Scores())
-                expected = [scores["test"][name] for name in ("sentences", "words", key)]
-                if [total.sentences, total.words, total.as_dict()["UAS"]] != expected:
-                    return None
+            scores, _ = read_result(folder)
             rest = (MODEL_NAME, PARSED_NAME, LOG_NAME)
-            whole = scores["treebank"]["words"] and all(
-                os.path.getsize(os.path.join(folder, n)) for n in rest
-            )
-        except (OSError, ValueError, KeyError, TypeError, IndexError):
+            whole = all(os.path.getsize(os.path.join(folder, name)) for name in rest)
+        except (OSError, MtparseError):
             return None
         return scores if whole else None
 
@@ -209,18 +253,14 @@ class Store:
 
 def _inputs(plan: Plan) -> dict[str, str]:
     """What results depend on besides the configs: the code, the libraries, the SHA-256 of every file."""
-    hashes = {name: _sha256(path) for name, path in _files(plan).items()}
+    hashes = {name: files_sha256(paths) for name, paths in _files(plan).items()}
     return {**versions(), "sources": sources(), **hashes}
 
 
-def _files(plan: Plan) -> dict[str, str]:
+def _files(plan: Plan) -> dict[str, tuple[str, ...]]:
     """Where the treebanks are, by names like ``dutch/test``."""
     return {
-        f"{cell.language}/{part}": path
+        f"{cell.language}/{part}": paths
         for cell, config in plan.cells.items()
-        for part, path in config.data.paths.items()
+        for part, paths in config.data.paths.items()
     }
-
-
-def _sha256(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

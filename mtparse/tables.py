@@ -1,64 +1,68 @@
-"""The paper's tables from stored runs: Markdown for people, CSV and JSON for programs."""
+"""The paper's tables from stored runs."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import combinations
 
-from mtparse.evaluation import Scores, read_sentence_counts
-from mtparse.files import atomic_writer
+from mtparse.errors import MtparseError
+from mtparse.evaluation import Scores
+from mtparse.files import atomic_writer, lock_directory
 from mtparse.paper import COUNTS, UAS
 from mtparse.plan import Cell, Plan
-from mtparse.run_directory import SCORES_NAME, SENTENCES_NAME
+from mtparse.results import Results, deviation, mean
+from mtparse.run_directory import SCORES_NAME
 from mtparse.significance import compare
+from mtparse.stored_plan import TABLES, load_stored_plan, run_folder
+from mtparse.table import Table
+
+_SOMETIMES = ("variation", "paper", "counts")
+_STEPS = {
+    "adaptive": "a step for each sentence (`step: adaptive`)",
+    "paper": "the step rule of the paper's figure 2 (`step: paper`)",
+}
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table: a title, what it says, a header, rows of text and numbers, and which cells stand out."""
+def remake_tables(directory: str, only: Iterable[str] | None = None) -> str:
+    """Make the tables of an experiment again from what its directory keeps.
 
-    title: str
-    note: str
-    header: list[str]
-    rows: list[list]
-    bold: frozenset[tuple[int, int]] = frozenset()
+    Needed are ``plan.json`` and each run's ``scores.json`` and ``sentences.csv``: no model, log or treebank.
 
-    def markdown(self) -> str:
-        """For people; numbers with two decimals."""
+    Parameters
+    ----------
+    only
+        The languages wanted; all by default.
 
-        def show(value, place) -> str:
-            text = "n/a" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
-            text = text.replace("|", "\\|")
-            return f"**{text}**" if place in self.bold else text
+    Returns
+    -------
+    str
+        The tables as Markdown; they are written to ``tables`` in the directory, too.
 
-        lines = [
-            f"## {self.title}",
-            "",
-            self.note,
-            "",
-            "| " + " | ".join(show(name, None) for name in self.header) + " |",
-        ]
-        lines.append("| --- " * len(self.header) + "|")
-        for r, row in enumerate(self.rows):
-            lines.append("| " + " | ".join(show(v, (r, c)) for c, v in enumerate(row)) + " |")
-        return "\n".join(lines) + "\n"
-
-    def csv(self) -> str:
-        """For programs; numbers unrounded, undefined ones empty."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerows([self.header, *self.rows])
-        return out.getvalue()
-
-    def records(self) -> list[dict]:
-        """A mapping for each row."""
-        return [dict(zip(self.header, row, strict=True)) for row in self.rows]
+    Raises
+    ------
+    ConfigError
+        If the experiment does not have such a language.
+    MtparseError
+        If something is missing or damaged, or if another process works in the directory.
+    """
+    plan = load_stored_plan(directory)
+    if only is not None:
+        plan = plan.only(only)
+    runs = {cell: run_folder(directory, cell) for cell in plan.cells}
+    missing = [cell for cell, run in runs.items() if not os.path.exists(os.path.join(run, SCORES_NAME))]
+    if missing:
+        raise MtparseError(
+            f"{directory}: {len(missing)} of {len(runs)} runs are not finished, {missing[0]} among them; "
+            "mtparse reproduce --resume runs them, --only leaves their languages out"
+        )
+    release = lock_directory(directory)
+    try:
+        return write_tables(plan, runs, os.path.join(directory, TABLES))
+    finally:
+        release()
 
 
 def write_tables(plan: Plan, runs: Mapping[Cell, str], folder: str) -> str:
@@ -75,25 +79,29 @@ def write_tables(plan: Plan, runs: Mapping[Cell, str], folder: str) -> str:
     -------
     str
         The Markdown text.
+
+    Raises
+    ------
+    MtparseError
+        If a run is not finished, or if what is stored of it is damaged.
     """
-    scores = {}
-    for cell, run in runs.items():
-        with open(os.path.join(run, SCORES_NAME), encoding="utf-8") as file:
-            scores[cell] = json.load(file)
+    results = Results(plan, runs)
     tables = {
-        "table1": data_table(plan, scores),
-        "table2": settings_table(plan, scores),
-        "table3": trainers_table(plan, scores),
-        "choices": choices_table(plan, scores),
-        "significance": significance_table(plan, scores, runs),
+        "table1": data_table(results),
+        "table2": settings_table(results),
+        "table3": trainers_table(results),
+        "choices": choices_table(results),
+        "significance": significance_table(results),
     }
+    if len(plan.cells) > len(results.settings):
+        tables["variation"] = variation_table(results)
     if plan.shared_task is not None:
-        tables |= {"paper": paper_table(plan, scores), "counts": counts_table(plan, scores)}
+        tables |= {"paper": paper_table(results), "counts": counts_table(results)}
     os.makedirs(folder, exist_ok=True)
     text = f"# {plan.name}\n\n" + "\n".join(table.markdown() for table in tables.values())
     with atomic_writer(os.path.join(folder, "tables.md"), "w") as file:
         file.write(text)
-    for name in ("paper", "counts"):
+    for name in _SOMETIMES:
         for ending in ("csv", "json"):
             if name not in tables:
                 with suppress(FileNotFoundError):
@@ -106,90 +114,129 @@ def write_tables(plan: Plan, runs: Mapping[Cell, str], folder: str) -> str:
     return text
 
 
-def data_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
+def data_table(results: Results) -> Table:
     """Table 1: how far the training data are from projective, and the sizes of the parts."""
     rows = []
-    for language in plan.languages:
-        found = next(s for cell, s in scores.items() if cell.language == language)
-        whole = found["treebank"]
+    for language in results.plan.languages:
+        folds = results.folds(language)
+        words, crossing, nonprojective = (
+            sum(found["treebank"][name] for found in folds) for name in ("words", "crossing", "nonprojective")
+        )
+        training, validation = (
+            round(sum(found["words"][name] for found in folds) / len(folds))
+            for name in ("training", "validation")
+        )
         rows.append(
             [
                 language,
-                100 * whole["crossing"] / whole["words"],
-                100 * whole["nonprojective"] / whole["words"],
-                found["words"]["training"],
-                found["words"]["validation"],
-                found["test"]["words"],
-                found["root"],
+                100 * crossing / words,
+                100 * nonprojective / words,
+                training,
+                validation,
+                sum(found["test"]["words"] for found in folds),
+                " or ".join(dict.fromkeys(found["root"] for found in folds)),
             ]
         )
+    means = " Those of training and validation are means over the folds." if results.plan.folds else ""
     return Table(
         "Table 1: data",
-        "Percent of crossing and of non-projective dependencies in the training and validation data; words.",
+        "Percent of crossing and of non-projective dependencies in the training and validation data; "
+        f"words.{means}",
         ["language", "crossing %", "non-projective %", "training", "validation", "test", "root"],
         rows,
     )
 
 
-def settings_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
+def settings_table(results: Results) -> Table:
     """Table 2: test UAS of every trainer and tree family, the best of each language in bold."""
+    plan = results.plan
     settings = [(trainer, trees) for trainer in plan.trainers for trees in plan.trees]
-    rows, bold = [], set()
+    rows, bold, deviations = [], set(), {}
     for r, language in enumerate(plan.languages):
-        values = [_uas(plan, scores, Cell(language, *setting)) for setting in settings]
+        values = [results.test((language, *setting)) for setting in settings]
         rows.append([language, *values])
         best = max((v for v in values if v is not None), default=None)
         bold |= {(r, c + 1) for c, value in enumerate(values) if value is not None and value == best}
+        spreads = [results.spread((language, *setting)) for setting in settings]
+        deviations |= {(r, c + 1): spread for c, spread in enumerate(spreads) if spread is not None}
     return Table(
         "Table 2: UAS on test data",
-        f"{_counted(plan)} Non-projective models are decoded by the decoder that validation chose.",
+        f"{_counted(plan)} Non-projective models are decoded by the decoder that validation chose."
+        f"{_repeated(plan)}{_steps(plan)}",
         ["language", *(f"{trainer}, {trees}" for trainer, trees in settings)],
         rows,
         frozenset(bold),
+        deviations,
     )
 
 
-def trainers_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
+def trainers_table(results: Results) -> Table:
     """Table 3: per trainer the tree family that validation chose, all languages and the average."""
-    rows = []
-    for trainer in plan.trainers:
-        values = [
-            _uas(plan, scores, best_cell(plan, scores, language, trainer)) for language in plan.languages
-        ]
-        known = [v for v in values if v is not None]
-        rows.append([trainer, *values, sum(known) / len(known) if len(known) == len(values) else None])
+    plan = results.plan
+    rows, deviations = [], {}
+    for r, trainer in enumerate(plan.trainers):
+        settings = [results.chosen(language, trainer) for language in plan.languages]
+        values = [results.test(setting) for setting in settings]
+        rows.append([trainer, *values, mean(values)])
+        spreads = [results.spread(setting) for setting in settings]
+        deviations |= {(r, c + 1): spread for c, spread in enumerate(spreads) if spread is not None}
     return Table(
         "Table 3: UAS by trainer",
-        "Projective or non-projective training, whichever validation chose.",
+        "Projective or non-projective training, whichever validation chose."
+        f"{_repeated(plan)}{_steps(plan)}",
         ["trainer", *plan.languages, "average"],
+        rows,
+        deviations=deviations,
+    )
+
+
+def variation_table(results: Results) -> Table:
+    """Test UAS over the seeds and over the folds: mean, standard deviation, lowest and highest."""
+    plan, rows = results.plan, []
+    for setting in results.settings:
+        seeds = results.by_seed(setting)
+        series = {"folds": results.by_fold(setting)} if plan.folds else {}
+        if len(seeds) > 1 or not plan.folds:
+            series["seeds"] = seeds
+        for what, values in series.items():
+            known = [value for value in values if value is not None]
+            ends = [min(known), max(known)] if len(known) == len(values) else [None, None]
+            over = what if len(values) > 1 else "one run"
+            rows.append([*setting, over, len(values), results.test(setting), deviation(values), *ends])
+    return Table(
+        "Variation",
+        f"UAS on test data. {_counted(plan)}{_repeated(plan)}",
+        ["language", "trainer", "trees", "over", "values", "UAS", "standard deviation", "lowest", "highest"],
         rows,
     )
 
 
-def choices_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
-    """What validation chose for every cell, and its score there."""
-    rows = []
+def choices_table(results: Results) -> Table:
+    """What validation chose for every run, and its score there."""
+    plan, rows = results.plan, []
+    marks = [name for name in ("seed", "fold") if any(getattr(c, name) is not None for c in plan.cells)]
     for cell in plan.cells:
-        found = scores[cell]
+        found = results.scores[cell]
         cost = "" if found["C"] is None else f"{found['C']:g}"
         chosen = [cost, found["passes"], found["decoder"], found["valid"][plan.counted]]
-        rows.append([cell.language, cell.trainer, cell.trees, *chosen])
+        numbers = ["" if getattr(cell, name) is None else getattr(cell, name) for name in marks]
+        rows.append([cell.language, cell.trainer, cell.trees, *numbers, *chosen])
     return Table(
         "What validation chose",
         f"C, number of passes and decoder, with the validation UAS before a refit. {_counted(plan)}",
-        ["language", "trainer", "trees", "C", "passes", "decoder", "validation UAS"],
+        ["language", "trainer", "trees", *marks, "C", "passes", "decoder", "validation UAS"],
         rows,
     )
 
 
-def paper_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
-    """Our test UAS of every cell beside the paper's, and the averages over the languages."""
-    rows = []
+def paper_table(results: Results) -> Table:
+    """Our test UAS of every setting beside the paper's, and the averages over the languages."""
+    plan, rows = results.plan, []
     for trainer in plan.trainers:
         for trees in plan.trees:
             pairs = []
             for language in plan.languages:
-                ours = scores[Cell(language, trainer, trees)]["test"]["without_punctuation"]
+                ours = results.test((language, trainer, trees), "without_punctuation")
                 theirs = UAS[language][trainer, trees]
                 pairs.append((ours, theirs))
                 rows.append([language, trainer, trees, ours, theirs, None if ours is None else ours - theirs])
@@ -199,17 +246,17 @@ def paper_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
     return Table(
         "Beside the paper",
         "UAS on test data, without punctuation. The paper is Koo, Globerson, Carreras, Collins (2007), "
-        "table 2; its division into training and validation sentences is not known.",
+        f"table 2; its division into training and validation sentences is not known.{_steps(plan)}",
         ["language", "trainer", "trees", "UAS", "paper", "difference"],
         rows,
     )
 
 
-def counts_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
+def counts_table(results: Results) -> Table:
     """Whether the files hold as many words and sentences as those of the shared task."""
     rows = []
-    for language in plan.languages:
-        found = next(s for cell, s in scores.items() if cell.language == language)
+    for language in results.plan.languages:
+        (found,) = results.folds(language)
         known = COUNTS[language]
         for part, here, there in (
             ("training", found["treebank"], (known.training_words, known.training_sentences)),
@@ -225,12 +272,19 @@ def counts_table(plan: Plan, scores: Mapping[Cell, dict]) -> Table:
     )
 
 
-def significance_table(plan: Plan, scores: Mapping[Cell, dict], runs: Mapping[Cell, str]) -> Table:
+def significance_table(results: Results) -> Table:
     """Sign and randomization tests between each two trainers (table 3), all languages together."""
-    rows = []
-    sentences = {trainer: _sentences(plan, scores, runs, trainer) for trainer in plan.trainers}
+    plan, rows = results.plan, []
+
+    def sentences(trainer: str) -> list[Scores]:
+        found: list[Scores] = []
+        for language in plan.languages:
+            found += results.sentences(results.chosen(language, trainer))
+        return found
+
+    by_trainer = {trainer: sentences(trainer) for trainer in plan.trainers}
     for a, b in combinations(plan.trainers, 2):
-        found = compare(sentences[a], sentences[b])
+        found = compare(by_trainer[a], by_trainer[b])
         rows.append(
             [
                 f"{b} against {a}",
@@ -241,33 +295,44 @@ def significance_table(plan: Plan, scores: Mapping[Cell, dict], runs: Mapping[Ce
                 f"{found.p_randomization:.3g}",
             ]
         )
+    seeds = " The right heads of a sentence are the mean over the seeds." if _seeds(plan) else ""
     return Table(
         "Significance",
         "Test sentences of all languages together, the choices of table 3: a two-sided sign test on "
-        "sentences, a paired randomization test on right heads.",
+        f"sentences, a paired randomization test on right heads.{seeds}",
         ["pair", "improved", "worsened", "sentences", "p (sign)", "p (randomization)"],
         rows,
     )
-
-
-def best_cell(plan: Plan, scores: Mapping[Cell, dict], language: str, trainer: str) -> Cell:
-    """A trainer's cell with the best validation score; of equals the non-projective one."""
-    cells = [Cell(language, trainer, trees) for trees in sorted(plan.trees)]  # non-projective first
-    return max(cells, key=lambda cell: scores[cell]["valid"][plan.counted] or 0.0)
 
 
 def _counted(plan: Plan) -> str:
     return "All tokens count." if plan.counted == "all_tokens" else "Punctuation does not count."
 
 
-def _uas(plan: Plan, scores: Mapping[Cell, dict], cell: Cell) -> float | None:
-    return scores[cell]["test"][plan.counted]
+def _seeds(plan: Plan) -> list[int]:
+    """The seeds, where there are several."""
+    return list(dict.fromkeys(cell.seed for cell in plan.cells if cell.seed is not None))
 
 
-def _sentences(plan: Plan, scores, runs, trainer: str) -> list[Scores]:
-    """Scores of every test sentence of all languages by a trainer's chosen models."""
-    found: list[Scores] = []
-    for language in plan.languages:
-        cell = best_cell(plan, scores, language, trainer)
-        found += read_sentence_counts(os.path.join(runs[cell], SENTENCES_NAME), plan.counted)
-    return found
+def _repeated(plan: Plan) -> str:
+    """What a figure stands for where a setting has several runs."""
+    text = ""
+    if plan.folds:
+        text += (
+            f" Each figure is the UAS of all words of {plan.folds} folds of the training file, each tested "
+            "once; ± is the standard deviation over the folds."
+        )
+    if seeds := _seeds(plan):
+        shown = ", ".join(map(str, seeds))
+        text += f" Means over the seeds {shown}" + ("." if plan.folds else "; ± is the standard deviation.")
+        once = dict.fromkeys(cell.trainer for cell in plan.cells if cell.seed is None)
+        if once:
+            text += f" Run once, as nothing is drawn at random: {', '.join(once)}."
+    return text
+
+
+def _steps(plan: Plan) -> str:
+    """The step rule of the max-margin models, as their configs have it."""
+    steps = dict.fromkeys(config.trainer.step for config in plan.cells.values() if config.trainer.step)
+    shown = " and ".join(_STEPS[step] for step in steps)
+    return f" Max-margin models are trained with {shown}." if steps else ""

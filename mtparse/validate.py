@@ -10,7 +10,7 @@ import io
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -247,6 +247,7 @@ class _NotingReader(Reader):
         self.noted: list[tuple[int, str, str]] = []
         self.crlf, self.blank = _Tally(), _Tally()
         self.count = 0
+        self.last = b"\n"
         self.ending = ""
 
     def fault(self, line: int, message: str) -> None:
@@ -258,22 +259,20 @@ class _NotingReader(Reader):
     def sentence_oddity(self, line: int, message: str) -> None:
         self.warning(line, f"sentence {self.number}: {message}")
 
-    def lines(self, pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
-        raw = b"\n"
-        for piece in pieces:
-            if piece is None:
-                yield None
-                continue
-            for raw in io.BytesIO(piece):
-                self.count += 1
-                if self.count == 1 and raw.startswith(codecs.BOM_UTF8):
-                    self.warning(1, "a byte order mark; it is skipped")
-                    raw = raw.removeprefix(codecs.BOM_UTF8)
-                if raw.endswith(b"\r\n"):
-                    self.crlf.add(self.count)
-                if raw.isspace() and raw.strip(b"\r\n"):
-                    self.blank.add(self.count)
-                yield raw
+    def lines(self, piece: bytes, *, marked: bool) -> Iterator[bytes]:
+        if marked:
+            self.warning(1, "a byte order mark; it is skipped")
+        for raw in io.BytesIO(piece):
+            self.count += 1
+            self.last = raw
+            if raw.endswith(b"\r\n"):
+                self.crlf.add(self.count)
+            if raw.isspace() and raw.strip(b"\r\n"):
+                self.blank.add(self.count)
+            yield raw
+
+    def end(self) -> None:
+        raw = self.last
         if not raw.endswith(b"\n"):
             self.ending = "the last line has no line end: is the file whole?"
         elif not raw.isspace():

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from mtparse.features.lexicon import attributes
-from mtparse.features.templates import ATTRIBUTES, Template
+import re
+
+from mtparse.features.templates import Template
 
 MAX_COUNT = 3
+SINGLE = ("w", "p", "c", "l", "f", "x", "s1", "s2", "s3", "e1", "e2")
+
+
+def word_values(form, lemma, coarse, fine, feats):
+    """Attribute name to value, as the templates' documentation has it; absent ones left out."""
+    number = re.compile(r"[0-9][0-9.,]*")
+    found = {"w": "NUMBER" if number.fullmatch(form) else form, "c": coarse}
+    found["p"] = coarse if fine == "_" else fine
+    if lemma != "_":
+        found["l"] = "NUMBER" if number.fullmatch(lemma) else lemma
+    if feats != "_":
+        found["f"] = feats
+    if number.fullmatch(form):
+        return found | dict.fromkeys(("s1", "s2", "s3", "e1", "e2"), "NUMBER")
+    if len(form) > 5:
+        found["x"] = form[0] + form[1] + form[2] + form[3] + form[4]
+    for name, length in (("s1", 1), ("s2", 2), ("s3", 3), ("e1", 1), ("e2", 2)):
+        found[name] = form if len(form) < length else form[len(form) - length :]
+    return found
 
 
 def values(rows, position):
     """Attribute name to value (absent ones left out) and the list of FEATS attributes."""
     if position == 0:
-        return dict.fromkeys(ATTRIBUTES, "ROOT"), []
+        return dict.fromkeys(SINGLE, "ROOT"), []
     if not 0 < position <= len(rows):
-        return dict.fromkeys(ATTRIBUTES, "OUTSIDE"), []
+        return dict.fromkeys(SINGLE, "OUTSIDE"), []
     row = rows[position - 1]
-    found = dict(zip(ATTRIBUTES, attributes(*row[1:6]), strict=True))
-    feats = [] if row[5] == "_" else sorted(set(row[5].split("|")))
-    return {a: v for a, v in found.items() if v is not None}, feats
+    return word_values(*row[1:6]), [] if row[5] == "_" else sorted(set(row[5].split("|")))
 
 
 def bin_name(h, m):

@@ -12,7 +12,7 @@ from oracles import (
 )
 
 from mtparse.inference import FAMILIES, TreeFamily
-from mtparse.inference.kernels import best_tree_kernel
+from mtparse.inference.kernels import BEST_TREE
 
 FOUR = pytest.mark.parametrize("family", FAMILIES.values(), ids=str)
 ROOT = pytest.mark.parametrize("root", ["single", "multi"])
@@ -21,7 +21,7 @@ ROOT = pytest.mark.parametrize("root", ["single", "multi"])
 def best(family, scores):
     """Score and heads from the kernel; the score is that of the heads."""
     heads = np.empty(len(scores), np.int64)
-    score = best_tree_kernel(scores, family.projective, family.single, heads)
+    score = BEST_TREE[family.projective](scores, family.single, heads)
     if score > -np.inf:
         assert heads[0] == -1
         assert score == pytest.approx(tree_score(scores, heads), rel=1e-14, abs=1e-12)

@@ -10,11 +10,9 @@ import sys
 import pytest
 from click.testing import CliRunner
 from conftest import ROOT
-from numba.core import event
 
 from mtparse.cli import main
 from mtparse.conll import read_conll
-from mtparse.parser import Parser
 
 
 def call(*arguments, **options):
@@ -97,20 +95,6 @@ def test_what_is_no_model(model, message, small):
     assert result.exit_code == 1
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
-
-
-def test_parse_says_that_it_compiles(run, small, monkeypatch):
-    load = Parser.load
-
-    def compile_and_load(path):
-        with event.trigger_event("numba:compile"):
-            return load(path)
-
-    monkeypatch.setattr(Parser, "load", compile_and_load)
-    result = call("parse", run, small / "test.conll", "--jobs", 1)
-    assert result.exit_code == 0
-    assert result.stderr.startswith("compiling kernels, once after an installation")
-    assert "compiling" not in result.stdout
 
 
 def test_usage_errors(run):

@@ -26,7 +26,7 @@ def test_defaults(tmp_path):
 
     assert config.name == "run"
     assert config.data.root == os.path.realpath(tmp_path)
-    assert config.data.train_path == os.path.join(os.path.realpath(tmp_path), "a.conll")
+    assert config.data.train_paths[0] == os.path.join(os.path.realpath(tmp_path), "a.conll")
     assert config.data.valid == ValidPart("fraction", 0.1)
     assert (config.data.test, config.data.test_path, config.data.valid_path) == (None, None, None)
     assert (config.data.format, config.data.encoding) == ("auto", "utf-8")
@@ -71,11 +71,11 @@ def test_truth_words_without_quotes(tmp_path, word, truth):
 
 def test_truth_words_are_text_where_text_is_expected(tmp_path):
     """A run for Norwegian may be named no; leading zeros do not make a number octal."""
-    config = load(tmp_path, MINIMAL + "name: no\nseed: 010\nfeatures: {templates: [Hw Mp, '']}")
+    config = load(tmp_path, MINIMAL + "name: no\nseed: 010\nfeatures: {templates: [Hw Mp, Ma]}")
 
     assert (config.name, type(config.name)) == ("no", str)
     assert config.seed == 10
-    assert config.features.templates == ("Hw Mp", "")
+    assert config.features.templates == ("Hw Mp", "Ma")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_paths(tmp_path, monkeypatch):
     config = load(tmp_path, "data: {root: ../$BANK/x, train: ~/a.conll, valid: '${BANK}/v', test: 'c$$d'}")
 
     assert config.data.root == os.path.realpath(tmp_path / ".." / "banks" / "x")
-    assert config.data.train_path == "/somewhere/a.conll"
+    assert config.data.train_paths[0] == "/somewhere/a.conll"
     assert config.data.valid_path == os.path.join(config.data.root, "banks/v")
     assert config.data.test_path == os.path.join(config.data.root, "c$d")
 
@@ -169,13 +169,16 @@ def test_byte_order_mark_and_empty_sections(tmp_path):
         ("name: a/b", 'name = "a/b": must be text that can name a folder'),
         ("name: ..", 'name = "..": must be text that can name a folder'),
         ('name: "a\\nb"', 'name = "a\\nb": must be text that can name a folder'),
-        ("features: {set: mine}", 'features.set = "mine": must be one of default, mcdonald'),
+        ("features: {set: mine}", 'features.set = "mine": must be one of default, mcdonald, none'),
+        ("features: {set: null}", "features.set = null: must be one of default, mcdonald, none"),
         ("features: {from: some}", 'features.from = "some": must be one of gold, all'),
         ("features: {min_count: 0}", "features.min_count = 0: must be a whole number from 1"),
         ("features: {merge: 1}", "features.merge = 1: must be true or false"),
         ("features: {templates: Hw}", 'features.templates = "Hw": must be a list of texts'),
         ("features: {templates: [1]}", "features.templates = [1]: must be a list of texts"),
         ("features: {templates: [Hq]}", 'features.templates = ["Hq"]: must be a list of feature templates; '),
+        ("features: {templates: ['']}", 'features.templates = [""]: must be a list of feature templates, no'),
+        ("features: {templates: [Hw, ' ']}", 'features.templates = ["Hw", " "]: must be a list of feature'),
         ("features: {templates: [no]}", 'features.templates = ["no"]: must be a list of feature templates; '),
         ("punctuation: some", 'punctuation = "some": must be true or false, without quotes'),
         ("trainer: perceptron", 'trainer = "perceptron": must be a section with keys of its own (name, opt'),
@@ -193,7 +196,9 @@ def test_wrong_values(tmp_path, text, expected):
         ("{}", "data.train is missing"),
         ("{train: }", "data.train = null: must be a path"),
         ("{train: ' '}", 'data.train = " ": must be a path'),
-        ("{train: [a]}", 'data.train = ["a"]: must be a path'),
+        ("{train: []}", "data.train = []: must be a path, or a list of different paths"),
+        ("{train: [a, a]}", 'data.train = ["a", "a"]: must be a path, or a list of different paths'),
+        ("{train: [a, 3]}", 'data.train = ["a", 3]: must be a path'),
         ("{train: $NO_SUCH/a}", 'data.train = "$NO_SUCH/a": must use environment variables that are set: $'),
         ("{train: a, test: 3}", "data.test = 3: must be a path"),
         ("{train: a, format: csv}", 'data.format = "csv": must be one of auto, conllx, conllu'),
@@ -228,6 +233,8 @@ def test_long_values_are_cut(tmp_path):
         ("trainr: {}", "unknown key trainr; did you mean trainer?"),
         ("trainer: {pases: 3}", "unknown key trainer.pases; did you mean trainer.passes?"),
         ("C: 3", "unknown key C; did you mean trainer.C?"),
+        ("train: a", "unknown key train; did you mean data.train?"),
+        ("trainer: {epochs: 3}", "unknown key trainer.epochs; did you mean trainer.passes?"),
         ("features: {source: all}", "unknown key features.source; known here: set, from, min_count"),
         ("iteratons: 5", "unknown key iteratons; known here: name, data, trees, root,"),
         ("1: 2", "unknown key 1; known here: name,"),
@@ -292,7 +299,23 @@ def test_validation_is_required_where_something_depends_on_it(tmp_path, text, re
     assert found == f"run.yaml: data.valid = null: must be given {reason}"
 
 
+def test_without_a_named_set_there_must_be_templates(tmp_path):
+    """features.set: none leaves the templates of the config alone, at least one."""
+    for text in ("{set: none}", "{set: none, templates: []}"):
+        assert message(tmp_path, MINIMAL + f"features: {text}") == (
+            "run.yaml: features.templates = []: must name at least one template with features.set: none"
+        )
+    found = load(tmp_path, MINIMAL, "features.set=none", "features.templates=[Hw Mp+1]").features
+    assert (found.set, found.templates) == ("none", ("Hw Mp+1",))
+
+
 @pytest.mark.parametrize("trainer", ["{C: 1}", "{name: perceptron}", "{name: max-margin, C: 1}"])
 def test_validation_may_be_absent(tmp_path, trainer):
     """With nothing to tune, the last pass is the model."""
     assert load(tmp_path, f"data: {{train: a, valid: null}}\ntrainer: {trainer}").data.valid is None
+
+
+def test_names_of_other_tools(tmp_path):
+    """Keys whose meaning is clear lead to ours, however little they look alike."""
+    expected = "run.yaml: unknown key data.dev; did you mean data.valid?"
+    assert message(tmp_path, "data: {train: a, dev: b}") == expected

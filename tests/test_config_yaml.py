@@ -21,10 +21,10 @@ from mtparse.config import (
     config_to_dict,
     dump_config,
     load_config,
-    require_files,
 )
-from mtparse.config_yaml import dump_yaml, parse_yaml
+from mtparse.config_yaml import dump_yaml, parse_yaml, read_yaml
 from mtparse.errors import ConfigError
+from mtparse.run_checks import require_files
 
 pytestmark = pytest.mark.nojit
 
@@ -174,7 +174,7 @@ def test_wrong_overrides(tmp_path, override, expected):
         "data: {train: a, root: /x, valid: 'v$$w', test: ~/t, format: conllu, encoding: latin-1}\nname: 'no'",
         "data: {train: a, valid: {words: 9}}\ntrainer: {name: max-margin, C: 1e-7, step: paper, beta: 0}",
         "data: {train: 'é\u2028x', valid: null}\ntrainer: {name: perceptron, shuffle: true}\nthreads: 2",
-        "data: {train: '1e-3', valid: {fraction: 1e-5}}\nfeatures: {from: all, templates: ['Hw Mw', '']}",
+        "data: {train: '1e-3', valid: {fraction: 1e-5}}\nfeatures: {from: all, templates: ['Hw Mw', 'Ma']}",
     ],
 )
 def test_resolved_config_loads_back(tmp_path, text):
@@ -297,3 +297,12 @@ def test_reference_names_every_key_with_its_default(tmp_path):
     assert dataclasses.replace(reference, data=dataclasses.replace(reference.data, root="")) == (
         dataclasses.replace(defaults, data=dataclasses.replace(defaults.data, root=""))
     )
+
+
+@pytest.mark.parametrize("size", [1, 100_000])
+def test_a_treebank_in_the_place_of_a_config(size, tmp_path):
+    """What somebody tries first; a large one is not called too large."""
+    path = tmp_path / "small.conllu"
+    path.write_text("# text = a\n" + ("1\ta\t_\tN\tN\t_\t0\tr\t_\t_\n\n" * size))
+    with pytest.raises(ConfigError, match=r"small.conllu: this is a treebank, not a config; .* data.train"):
+        read_yaml(str(path))

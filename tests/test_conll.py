@@ -167,6 +167,13 @@ class TestAccepted:
             assert [s.rows for s in read(data)] == [s.rows for s in read(TWO)]
         assert len(read(pack(TWO.encode() * 20_000))) == 40_000
 
+    def test_utf_8_sig(self, tmp_path):
+        """What Windows calls UTF-8; a mark is written by none of our commands."""
+        for data in (TWO.encode(), TWO.encode("utf-8-sig")):
+            assert [s.rows for s in read(data, encoding="utf-8-sig")] == [s.rows for s in read(TWO)]
+        write_conll(read(TWO), tmp_path / "out", encoding="utf-8-sig")
+        assert (tmp_path / "out").read_bytes() == TWO.encode()
+
     @pytest.mark.parametrize("name", ["conllu", "conllx"])
     def test_the_ten_columns_declared(self, name):
         conllu = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"

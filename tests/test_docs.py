@@ -95,9 +95,9 @@ def test_files_named_in_the_readme_exist():
 
 def test_tests_named_in_the_table_of_cases_exist():
     text = (ROOT / "tests" / "CASES.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (B\d\d) \|.*\| ([^|]*) \|$", text, re.MULTILINE)
+    rows = re.findall(r"^\| ([BF]\d\d) \|.*\| ([^|]*) \|$", text, re.MULTILINE)
     assert [case for case, _ in rows] == sorted({case for case, _ in rows})
-    assert len(rows) >= 33
+    assert len(rows) >= 46
     for case, cell in rows:
         names = re.findall(r"`(tests/\w+\.py)::([\w:]+)`", cell)
         assert names, case

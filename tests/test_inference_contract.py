@@ -8,7 +8,7 @@ from oracles import all_trees, enumerate_family, is_projective, is_tree, tree_sc
 
 from mtparse.errors import NoTreeError
 from mtparse.inference import FAMILIES, TreeFamily
-from mtparse.inference.kernels import best_tree_kernel, log_partition_kernel, marginals_kernel
+from mtparse.inference.kernels import BEST_TREE, LOG_PARTITION, MARGINALS
 
 pytestmark = pytest.mark.nojit
 
@@ -264,10 +264,10 @@ def test_kernels_without_a_tree(family):
     scores[:, 1] = -np.inf
     mu = np.full((4, 4), 7.0)
     heads = np.full(4, 7)
-    assert marginals_kernel(scores, family.projective, family.single, mu) == -np.inf
+    assert MARGINALS[family.projective](scores, family.single, mu) == -np.inf
     assert (mu == 0).all()
-    assert log_partition_kernel(scores, family.projective, family.single) == -np.inf
-    assert best_tree_kernel(scores, family.projective, family.single, heads) == -np.inf
+    assert LOG_PARTITION[family.projective](scores, family.single) == -np.inf
+    assert BEST_TREE[family.projective](scores, family.single, heads) == -np.inf
 
 
 cells = st.one_of(

@@ -108,7 +108,7 @@ def lower(small) -> str:
 def test_parsing_warns_once(run, small):
     parser = Parser.load(run)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", InputWarning)
         list(parser.parse(read_conll(small / "train.conll")))
     text = lower(small) * 40
     for threads in (1, 2):
@@ -134,7 +134,7 @@ def test_models_of_older_versions_have_none(run, small, tmp_path):
     del model.info["inventory"]
     save_model(model, tmp_path / "old")
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", InputWarning)
         list(Parser.load(tmp_path / "old").parse(read_conll(io.BytesIO(lower(small).encode()))))
     done = CliRunner().invoke(main, ["info", str(tmp_path / "old")])
     assert "columns:    not recorded (a model of an older version)" in done.stdout

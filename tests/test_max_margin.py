@@ -10,6 +10,7 @@ from test_features import arcs, columns_of_rows, row
 from test_training import FAMILIES, collect, prepared
 
 from mtparse.features.index import FeatureIndex
+from mtparse.inference.kernels import marginals_address
 from mtparse.training.max_margin import expected_errors, initialize, train_max_margin
 from mtparse.training.objectives import squared_norm
 from mtparse.training.rows import extract_training
@@ -24,7 +25,8 @@ def test_the_papers_step_is_halved_after_each_pass_in_which_the_dual_fell(family
     fell = []
     for C in (5.0, 500.0):
         theta, mu, u = np.zeros(rows.arcs), np.zeros(rows.arcs), np.zeros(len(columns))
-        initialize(rows, family.projective, family.single, 9.0, C, columns.multiplicity, u, theta, mu)
+        marginals_at = marginals_address(family.projective)
+        initialize(rows, marginals_at, family.single, 9.0, C, columns.multiplicity, u, theta, mu)
         start = C * expected_errors(rows, mu) - 0.5 * squared_norm(columns, u)
         passes, _, _ = collect(
             train_max_margin, rows, columns, family, C=C, passes=12, step="paper", tolerance=0.0

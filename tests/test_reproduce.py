@@ -137,7 +137,7 @@ def test_resume_after_an_interruption_gives_the_same(finished, plan_file, tmp_pa
 
     with pytest.raises(MtparseError, match="exists and is not empty"):
         reproduce(load_plan(plan_file), out, jobs=1)
-    with pytest.raises(MtparseError, match=r"plan\.yaml: run one-perceptron-projective is not what"):
+    with pytest.raises(MtparseError, match=r"plan\.json: run one-perceptron-projective is not what"):
         reproduce(load_plan(plan_file, ["seed=2"]), out, jobs=1, resume=True)
 
     def counted(*arguments, **options):
@@ -300,7 +300,7 @@ def test_parts_are_known_by_a_checksum(finished, plan_file, tmp_path, monkeypatc
     kept.close()
 
 
-@pytest.mark.parametrize("name", ["plan.yaml", "inputs.json"])
+@pytest.mark.parametrize("name", ["plan.json", "inputs.json"])
 def test_without_its_record_an_experiment_does_not_go_on(name, finished, plan_file, tmp_path):
     whole, _ = finished
     shutil.copytree(whole, tmp_path / "out")
@@ -355,6 +355,7 @@ def test_command(plan_file, tmp_path):
     assert "| two |" in result.stdout
     assert "| one |" not in result.stdout
     assert "Table 3" in result.stdout
+    assert CliRunner().invoke(main, ["tables", str(tmp_path / "o")]).stdout == result.stdout
 
 
 @pytest.mark.nojit

@@ -24,7 +24,9 @@ from mtparse.training.runs import Checkpoint, Choice, Run, Unfinished
 
 nojit = pytest.mark.nojit
 
-FILES = ["config.yaml", "log.jsonl", "model.mtparse", "parsed.conll", "scores.json", "sentences.csv"]
+FILES = [
+    "config.yaml", "curves.csv", "log.jsonl", "model.mtparse", "parsed.conll", "scores.json", "sentences.csv",
+]  # fmt: skip
 
 
 class Stop(BaseException):
@@ -204,7 +206,7 @@ def test_a_process_may_die_before_it_has_begun(small, tmp_path, monkeypatch):
 
 
 def test_an_interrupted_run_is_not_begun_anew(cut):
-    with pytest.raises(MtparseError, match=r"holds a run that was interrupted; go on with --resume .*r,"):
+    with pytest.raises(MtparseError, match=r"holds a run that was interrupted; resume it with --resume .*r,"):
         train_small(cut, cut / "r")
 
 

@@ -93,6 +93,14 @@ def test_parsing_leaves_a_parser_as_it_was(parser, sentences):
     assert pickle.dumps(parser) == before
 
 
+def test_a_pickle_holds_the_model_file(parser, sentences, run):
+    """And no array: those of numpy 2 cannot be unpickled under numpy 1."""
+    data = pickle.dumps(parser)
+    assert (run / "model.mtparse").read_bytes() in data
+    assert b"numpy" not in data.replace((run / "model.mtparse").read_bytes(), b"")
+    assert heads(pickle.loads(data), sentences) == heads(parser, sentences)
+
+
 _inherited: list = []
 
 

@@ -11,7 +11,7 @@ import pytest
 from test_features import TEMPLATES, arcs, columns_of_rows, made_up
 
 from mtparse.features.index import FeatureIndex
-from mtparse.inference.kernels import best_tree_kernel
+from mtparse.inference.kernels import BEST_TREE
 from mtparse.training.data import ArcRows
 from mtparse.training.log_linear import train_log_linear
 from mtparse.training.max_margin import train_max_margin
@@ -293,7 +293,7 @@ def test_lazy_average_equals_the_naive_mean(family):
             n = len(gold) - 1
             scores = scores_of(rows, s, w * columns.multiplicity)
             best = np.empty(n + 1, np.int64)
-            best_tree_kernel(scores, family.projective, family.single, best)
+            BEST_TREE[family.projective](scores, family.single, best)
             assert tuple(best) in enumerated(scores, family.projective, family.single)[1]
             for (h, m), found in zip(arcs(n), columns_of_rows(rows, s), strict=True):
                 w[found] += int(gold[m] == h) - int(best[m] == h)

@@ -6,11 +6,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from conftest import DEMO, first_sentences
 
 from mtparse import treebank
-from mtparse.config import config_from_dict
-from mtparse.errors import ConllError
-from mtparse.treebank import is_single, read_treebank, validation_mask
+from mtparse.config import config_from_dict, load_config
+from mtparse.errors import ConfigError, ConllError
+from mtparse.experiment import train
+from mtparse.model import load_model
+from mtparse.treebank import (
+    files_sha256,
+    is_single,
+    read_treebank,
+    read_treebanks,
+    validation_mask,
+)
 
 pytestmark = pytest.mark.nojit
 
@@ -89,6 +98,50 @@ def test_what_is_only_scored_need_not_be_trees(tmp_path):
     assert len(read(tmp_path, GOOD + FAULTS["cycle, 1 -> 2 -> 1"], trees=False).sentences) == 2
     with pytest.raises(ConllError, match="HEAD missing"):
         read(tmp_path, GOOD + FAULTS["HEAD missing"], trees=False)
+
+
+class TestSeveralFiles:
+    """A list of training files is one treebank: the same model as of one file that holds them all."""
+
+    @pytest.fixture
+    def folder(self, tmp_path):
+        texts = first_sentences(DEMO / "dunta" / "train.conll", 24).split("\n\n")[:-1]
+        for name, part in (("a", texts[:10]), ("b", texts[10:]), ("whole", texts)):
+            (tmp_path / f"{name}.conll").write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
+        (tmp_path / "run.yaml").write_text(
+            "name: run\ndata: {train: [a.conll, b.conll], valid: {fraction: 0.25}}\n"
+            "trainer: {name: perceptron, passes: 2}\n"
+        )
+        return tmp_path
+
+    def test_the_same_weights(self, folder):
+        found = {}
+        for name, override in (("several", ()), ("one", ["data.train=whole.conll"])):
+            train(load_config(folder / "run.yaml", override), str(folder / name))
+            found[name] = load_model(folder / name)
+        several, one = found["several"], found["one"]
+        assert np.array_equal(several.keys, one.keys)
+        assert np.array_equal(several.weights, one.weights)
+        assert several.info["words"] == one.info["words"]
+        assert load_config(folder / "several" / "config.yaml").data.train == ("a.conll", "b.conll")
+
+    def test_each_counts(self, folder):
+        config = load_config(folder / "run.yaml")
+        paths = config.data.train_paths
+        before = files_sha256(paths)
+        assert read_treebanks(paths, config).sha256 == before
+        assert files_sha256(paths[:1]) == read_treebank(paths[0], config).sha256
+        (folder / "b.conll").write_text((folder / "a.conll").read_text())
+        assert files_sha256(paths) != before
+
+    def test_faults_name_the_file(self, folder):
+        with open(folder / "b.conll", "a") as file:
+            file.write("junk\n")
+        with pytest.raises(ConllError, match=r"b\.conll:\d+: sentence 15: 1 column found"):
+            train(load_config(folder / "run.yaml"), str(folder / "out"))
+        (folder / "b.conll").unlink()
+        with pytest.raises(ConfigError, match=r"b\.conll is missing"):
+            train(load_config(folder / "run.yaml"), str(folder / "out"))
 
 
 @pytest.mark.parametrize("size", [2, 3, 7, 10, 49, 98, 103, 200])

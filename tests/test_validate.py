@@ -133,6 +133,15 @@ class TestRows:
         assert message.startswith("the gzip data are damaged or cut off")
 
 
+def test_a_mark_is_one_at_the_beginning_only():
+    """Whatever the pieces are in which a file comes: the last line is a piece of its own."""
+    for start in ("\0", "\ufeff", "\ufeff\0"):
+        (*warnings, (line, severity, message)) = problems(GOOD + start + "junk")
+        assert (line, severity) == (4, "warning")
+        assert message == "the last line has no line end: is the file whole?"
+        assert warnings == [(4, "error", "sentence 2: 1 column found, 10 expected, separated by tabs")]
+
+
 class TestHeads:
     def test_all_faults_in_the_order_of_lines(self):
         rows = [word(1, 2), word(2, 1), word(3, 3), word(4, 12), word(5, "two"), word(6, 0)]

@@ -119,6 +119,6 @@ def test_refit_goes_through_the_chain_again(small, tmp_path):
     folder = tmp_path / "out" / "runs" / "one-max-margin-projective"
     scores = json.loads((folder / "scores.json").read_text())
     log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    refitted = [(r["C"], r["passes"]) for r in log if r.get("refit") and "reason" in r]
+    refitted = [(r["C"], r["passes"]) for r in log if r["refit"] and r["event"] == "end"]
     smaller = [(e["C"], e["passes"]) for e in scores["ended"] if e["C"] < scores["C"]]
     assert refitted == [*smaller, (scores["C"], scores["passes"])]

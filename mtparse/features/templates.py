@@ -18,7 +18,8 @@ Every template is emitted twice: bare, and conjoined with the arc's direction an
 that do not look at the head are emitted conjoined only (bare, they fire on all arcs into a word alike, and
 no trainer can give them a weight other than zero).
 
-The sets follow McDonald, Crammer, Pereira (2005), table 1, and MSTParser's extensions for CoNLL-X.
+The sets follow McDonald, Crammer, Pereira (2005), table 1, and MSTParser's extensions for CoNLL-X. The
+default one was chosen by ``scripts/choose_features``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ ATTRIBUTES = ("w", "p", "c", "l", "f", "x", "s1", "s2", "s3", "e1", "e2")
 
 MULTIVALUED = "a"
 
-_ATOM = re.compile(r"(?P<word>[HMB])(?P<attribute>[a-z]\d?)(?P<offset>[+-][1-3])?(?P<count>#)?\Z")
+MAX_OFFSET = 3
+"""How far from H and M the words may be that a template looks at."""
+
+_ATOM = re.compile(r"(?P<word>[HMB])(?P<attribute>[a-z]\d?)(?P<offset>[+-][0-9]+)?(?P<count>#)?\Z")
+_OFFSETS = {f"{i:+d}": i for i in range(-MAX_OFFSET, MAX_OFFSET + 1) if i}
 
 
 @dataclass(frozen=True, order=True)
@@ -69,7 +74,13 @@ class Template:
                     f"feature template {text!r}: {word!r} is no atom; write H, M or B, an attribute "
                     f"({', '.join((*ATTRIBUTES, MULTIVALUED))}) and, for H and M, an offset like +1"
                 )
-            atom = Atom(match["word"], match["attribute"], int(match["offset"] or 0), bool(match["count"]))
+            if match["offset"] and match["offset"] not in _OFFSETS:
+                raise ConfigError(
+                    f"feature template {text!r}: {word!r}: an offset is from -{MAX_OFFSET} to +{MAX_OFFSET}, "
+                    "without 0"
+                )
+            offset = _OFFSETS.get(match["offset"], 0)
+            atom = Atom(match["word"], match["attribute"], offset, bool(match["count"]))
             between = atom.word == "B"
             if (between and (atom.offset or atom.attribute == MULTIVALUED)) or (atom.counted and not between):
                 raise ConfigError(
@@ -140,6 +151,11 @@ def _light(x: str) -> list[str]:
     return [f"H{x}", f"M{x}", f"H{x} Hc", f"M{x} Mc", f"H{x} Mc", f"Hc M{x}", f"H{x} M{x}"]
 
 
+def _beside(x: str) -> list[str]:
+    """Attribute ``x`` of one neighbour, with both coarse tags."""
+    return [f"Hc H{x}-1 Mc", f"Hc H{x}+1 Mc", f"Hc M{x}-1 Mc", f"Hc M{x}+1 Mc"]
+
+
 def _with_tags(x: str) -> list[str]:
     return _word_templates(x, "p") + _word_templates(x, "c")
 
@@ -151,19 +167,22 @@ MCDONALD = [
     "Ha Ma", "Ha Ma Hp Mp", "Ha Ma Hc Mc",
 ]  # fmt: skip
 
+# Changed by scripts/choose_features alone: see results/features.
 DEFAULT = [
     "",
     *_tag_templates("p"), *_tag_templates("c"),
     *_light("w"), *_light("l"), *_light("f"), *_light("s3"), *_light("e1"), *_light("e2"),
-    "Ha Ma", "Ha Ma Hc Mc",
-    "Hw Hp Mp", "Hp Mw Mp", "Hl Hp Mp", "Hp Ml Mp",
-    "Hc Hw-1 Mc", "Hc Hw+1 Mc", "Hc Mw-1 Mc", "Hc Mw+1 Mc", "Hc Bw Mc",
+    "Ha Ma",
+    "Hw Hp Mp", "Hp Mw Mp",
+    *_beside("w"), *_beside("l"),
+    "Hw-1 Hw", "Hw Hw+1", "Mw-1 Mw", "Mw Mw+1", "Hc Hw-1", "Hc Hw+1", "Mc Mw-1", "Mc Mw+1",
+    "Hc Bw Mc",
     "Hc Hc+2 Mc", "Hc-2 Hc Mc", "Hc Mc Mc+2", "Hc Mc-2 Mc",
     "He1 Me1 Me1+1", "He1 He1+1 Me1", "Hc Me1 Me1+1", "Hc Me1-1 Mc", "Hc He1+1 Mc", "He1-1 Hc Mc",
 ]  # fmt: skip
 
-FEATURE_SETS: dict[str, list[str]] = {"default": DEFAULT, "mcdonald": MCDONALD}
-"""Named sets; a new one is one entry, a new template one string."""
+FEATURE_SETS: dict[str, list[str]] = {"default": DEFAULT, "mcdonald": MCDONALD, "none": []}
+"""Named sets; a new one is one entry, a new template one string. ``none`` leaves all to the config."""
 
 
 def resolve(names: list[str], present: set[str]) -> list[Template]:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtparse.errors import NoTreeError
-from mtparse.inference.kernels import best_tree_kernel, log_partition_kernel, marginals_kernel
+from mtparse.inference.kernels import BEST_TREE, LOG_PARTITION, MARGINALS
 
 __all__ = ["FAMILIES", "LARGEST_SCORE", "ROOTS", "TREES", "TreeFamily"]
 
@@ -69,7 +69,7 @@ class TreeFamily:
 
     @property
     def projective(self) -> bool:
-        """Whether the trees are projective; an argument of the kernels."""
+        """Whether the trees are projective, by which kernels are chosen."""
         return self.trees == "projective"
 
     @property
@@ -101,7 +101,7 @@ class TreeFamily:
         scores = _checked(scores)
         if scores.shape[0] == 1:
             return 0.0
-        return float(log_partition_kernel(scores, self.projective, self.single))
+        return float(LOG_PARTITION[self.projective](scores, self.single))
 
     def marginals(self, scores) -> np.ndarray:
         """Probability of each arc in a tree drawn in proportion to its weight.
@@ -150,7 +150,7 @@ class TreeFamily:
         mu = np.zeros_like(scores)
         if scores.shape[0] == 1:
             return mu, 0.0
-        log_z = float(marginals_kernel(scores, self.projective, self.single, mu))
+        log_z = float(MARGINALS[self.projective](scores, self.single, mu))
         if log_z == -np.inf:
             raise self._no_tree(scores)
         return mu, log_z
@@ -181,7 +181,7 @@ class TreeFamily:
         """
         scores = _checked(scores)
         heads = np.full(scores.shape[0], -1, np.int64)
-        if scores.shape[0] > 1 and best_tree_kernel(scores, self.projective, self.single, heads) == -np.inf:
+        if scores.shape[0] > 1 and BEST_TREE[self.projective](scores, self.single, heads) == -np.inf:
             raise self._no_tree(scores)
         return heads
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtparse._jit import kernel
+from mtparse._jit import inlined, kernel
 
 _RIGHT, _LEFT, _ARC_RIGHT, _ARC_LEFT = 0, 1, 2, 3
 
@@ -88,7 +88,7 @@ def _fill_charts(scores, right, left, arc_right, arc_left, join):
             )
 
 
-@kernel
+@inlined
 def _push(stack, count, kind, i, j):
     if i < j:
         stack[count, 0] = kind

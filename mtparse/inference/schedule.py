@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtparse._jit import kernel
+from mtparse._jit import inlined, kernel
 
 SPLIT, LEAF, JOIN = 0, 1, 2
 
 
-@kernel
+@inlined
 def _add(steps, count, operation, level, start, size, half):
     steps[count, 0] = operation
     steps[count, 1] = level

@@ -1,6 +1,7 @@
 """Compiled loops over the training matrix: scores, expectations, decoding.
 
-``rows`` is a :class:`mtparse.training.data.ArcRows` throughout.
+``rows`` is a :class:`mtparse.training.data.ArcRows` throughout. ``marginals_at`` and ``best_tree_at`` say
+which trees there are, see `marginals_address` and `best_tree_address` of `mtparse.inference.kernels`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from mtparse._jit import kernel, summing_kernel
 from mtparse.features.extraction import word_row
 from mtparse.features.keys import arc_number, distance_bin
 from mtparse.features.program import BINS, HEAD, MODIFIER
-from mtparse.inference.kernels import best_tree_kernel, marginals_kernel
+from mtparse.inference.kernels import call_best_tree, call_marginals
 
 EPSILON = 1e-12
 """Expectations of arcs below this are not added to the gradient; their sum is far below its rounding."""
@@ -99,7 +100,7 @@ def add_rows(rows, s, coefficients, out):
 
 
 @kernel
-def log_linear_block(rows, begin, end, projective, single, u, gradient):
+def log_linear_block(rows, begin, end, marginals_at, single, u, gradient):
     """Loss -Σ log P(y|x) of sentences begin..end-1; adds its gradient with respect to u.
 
     Returns
@@ -112,7 +113,7 @@ def log_linear_block(rows, begin, end, projective, single, u, gradient):
         scores = np.empty((n + 1, n + 1))
         marginals = np.empty((n + 1, n + 1))
         sentence_scores(rows, s, u, scores)
-        log_partition = marginals_kernel(scores, projective, single, marginals)
+        log_partition = call_marginals(marginals_at, scores, single, marginals)
         here = log_partition
         for m in range(1, n + 1):
             h = rows.gold[rows.first_word[s] + m]
@@ -127,7 +128,7 @@ def log_linear_block(rows, begin, end, projective, single, u, gradient):
 
 
 @kernel
-def max_margin_block(rows, begin, end, projective, single, u):
+def max_margin_block(rows, begin, end, best_tree_at, single, u):
     """Σ max_y (E(y) - margin(y)) over sentences begin..end-1, E(y) the number of wrong heads.
 
     Returns
@@ -149,7 +150,7 @@ def max_margin_block(rows, begin, end, projective, single, u):
             for h in range(n + 1):
                 if h != g:
                     scores[h, m] += 1.0
-        here = best_tree_kernel(scores, projective, single, heads) - right
+        here = call_best_tree(best_tree_at, scores, single, heads) - right
         # Rounding may leave less than 0 where the gold tree is best; much less: it is of another family.
         if here < -1e-6 * (1.0 + abs(right)):
             return loss, s
@@ -164,7 +165,7 @@ def decode_block(rows, begin, end, single, weights, eisner, mst, counted, out):
     Parameters
     ----------
     eisner, mst
-        Which decoders to use.
+        The decoders: `best_tree_address` of projective and of all trees, or 0 where one is not to be used.
     counted
         bool, laid out like ``gold``: the words that are no punctuation.
     out
@@ -176,9 +177,10 @@ def decode_block(rows, begin, end, single, weights, eisner, mst, counted, out):
         heads = np.empty(n + 1, np.int64)
         sentence_scores(rows, s, weights, scores)
         for decoder in range(2):
-            if not (eisner if decoder == 0 else mst):
+            best_tree_at = eisner if decoder == 0 else mst
+            if best_tree_at == 0:
                 continue
-            best_tree_kernel(scores, decoder == 0, single, heads)
+            call_best_tree(best_tree_at, scores, single, heads)
             for m in range(1, n + 1):
                 if heads[m] == rows.gold[rows.first_word[s] + m]:
                     out[decoder, 0] += 1
@@ -216,7 +218,7 @@ def _update(rows, s, h, m, sign, multiplicity, step, u, total):
 
 
 @kernel
-def perceptron_pass(rows, order, projective, single, multiplicity, u, total, step):
+def perceptron_pass(rows, order, best_tree_at, single, multiplicity, u, total, step):
     """One pass of the averaged perceptron (Collins 2002) over the sentences in ``order``.
 
     ``step`` counts the sentences seen, from the first pass on. The mean of the weights after each of
@@ -236,7 +238,7 @@ def perceptron_pass(rows, order, projective, single, multiplicity, u, total, ste
         sentence_scores(rows, s, u, scores)
         if not np.isfinite(np.sum(scores)):
             return step, wrong, s
-        best_tree_kernel(scores, projective, single, heads)
+        call_best_tree(best_tree_at, scores, single, heads)
         for m in range(1, n + 1):
             g = rows.gold[rows.first_word[s] + m]
             if heads[m] == g:

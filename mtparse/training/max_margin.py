@@ -16,7 +16,7 @@ import numpy as np
 
 from mtparse._jit import kernel
 from mtparse.features.keys import arc_number
-from mtparse.inference.kernels import marginals_kernel
+from mtparse.inference.kernels import call_marginals, marginals_address
 from mtparse.training.base import (
     STOPPED,
     Keep,
@@ -75,8 +75,11 @@ def _move(rows, s, old, new, scale, multiplicity, u):
 
 
 @kernel
-def initialize(rows, projective, single, beta, C, multiplicity, u, theta, mu):
-    """θ_i is β on gold arcs and 0 elsewhere; μ_i its marginals; u = K * w(μ)."""
+def initialize(rows, marginals_at, single, beta, C, multiplicity, u, theta, mu):
+    """θ_i is β on gold arcs and 0 elsewhere; μ_i its marginals; u = K * w(μ).
+
+    ``marginals_at`` is as from `mtparse.inference.kernels.marginals_address`.
+    """
     for s in range(rows.lengths.shape[0]):
         n = rows.lengths[s]
         first = rows.first_arc[s]
@@ -88,7 +91,7 @@ def initialize(rows, projective, single, beta, C, multiplicity, u, theta, mu):
             tree[h, m] = 1.0
             scores[h, m] = beta
             theta[first + arc_number(h, m, n)] = beta
-        marginals_kernel(scores, projective, single, marginals)
+        call_marginals(marginals_at, scores, single, marginals)
         for m in range(1, n + 1):
             for h in range(n + 1):
                 if h != m:
@@ -98,12 +101,13 @@ def initialize(rows, projective, single, beta, C, multiplicity, u, theta, mu):
 
 @kernel
 def sweep(
-    rows, order, projective, single, C, adaptive,
+    rows, order, marginals_at, single, C, adaptive,
     multiplicity, eta, u, theta, mu,
 ):  # fmt: skip
     """One pass of exponentiated gradient over the sentences in ``order``.
 
     ``theta`` and ``mu`` are float64 (arcs,), ``eta`` (S,) the step sizes; all are updated, as is ``u``.
+    ``marginals_at`` is as from `mtparse.inference.kernels.marginals_address`.
     With ``adaptive`` a sentence's step is halved until the dual does not fall, and then grows by 5 %.
     Returns the sentence at which a number was not finite, with which the pass ended, or -1.
     """
@@ -140,7 +144,7 @@ def sweep(
                 # A column's shift changes nothing but the size of the numbers.
                 for h in range(n + 1):
                     candidate[h, m] -= largest
-            marginals_kernel(candidate, projective, single, new)
+            call_marginals(marginals_at, candidate, single, new)
             grown = _move(rows, s, old, new, C, multiplicity, u)
             if not np.isfinite(grown):
                 return s
@@ -232,7 +236,7 @@ def train_max_margin(
     transpose for the arcs whose marginal moved, and a loss-augmented decoding for the primal.
     The sweep is sequential (one thread); the primal uses all workers.
     """
-    flags = (family.projective, family.single)
+    inference = (marginals_address(family.projective), family.single)
     done = number = resumed.passes if resumed else 0
     if resumed:
         theta, mu, u, eta = (resumed.arrays[name] for name in ("theta", "mu", "u", "eta"))
@@ -244,7 +248,7 @@ def train_max_margin(
         else:
             theta, mu = np.zeros(rows.arcs), np.zeros(rows.arcs)
             u, eta = np.zeros(len(columns)), np.full(rows.sentences, 1.0 / C)
-            initialize(rows, *flags, beta, C, columns.multiplicity, u, theta, mu)
+            initialize(rows, *inference, beta, C, columns.multiplicity, u, theta, mu)
         last = C * expected_errors(rows, mu) - 0.5 * squared_norm(columns, u)
 
     def result(converged: bool, reason: str) -> TrainResult:
@@ -252,7 +256,7 @@ def train_max_margin(
         return TrainResult(u, number, converged, reason, state)
 
     for number, order in passes_left(passes, done, rows.sentences, shuffle, seed):
-        bad = sweep(rows, order, *flags, C, step == "adaptive", columns.multiplicity, eta, u, theta, mu)
+        bad = sweep(rows, order, *inference, C, step == "adaptive", columns.multiplicity, eta, u, theta, mu)
         require_good(bad, number)
         penalty = 0.5 * squared_norm(columns, u)
         dual = C * expected_errors(rows, mu) - penalty

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtparse.evaluation import percent
+from mtparse.inference.kernels import best_tree_address, marginals_address
 from mtparse.training.base import require_good
 from mtparse.training.data import BLOCKS, ArcRows, Columns
 from mtparse.training.kernels import add_parts, decode_block, log_linear_block, max_margin_block
@@ -42,10 +43,11 @@ def log_linear_loss(
         A sentence whose loss is not finite or negative; ``number`` is the pass that it names.
     """
     blocks = rows.blocks()
+    marginals_at = marginals_address(family.projective)
     parts = np.zeros((len(blocks), len(u)))
 
     def one(b: int) -> tuple[float, int]:
-        return log_linear_block(rows, *blocks[b], family.projective, family.single, u, parts[b])
+        return log_linear_block(rows, *blocks[b], marginals_at, family.single, u, parts[b])
 
     loss = _sum(workers.map(one, range(len(blocks)), ahead=BLOCKS), number)
     gradient = np.empty(len(u))
@@ -61,9 +63,10 @@ def max_margin_loss(rows: ArcRows, family: Family, u: np.ndarray, workers: Worke
     NumericsError
         As :func:`log_linear_loss`.
     """
+    best_tree_at = best_tree_address(family.projective)
 
     def one(block: tuple[int, int]) -> tuple[float, int]:
-        return max_margin_block(rows, *block, family.projective, family.single, u)
+        return max_margin_block(rows, *block, best_tree_at, family.single, u)
 
     return _sum(workers.map(one, rows.blocks(), ahead=BLOCKS), number)
 
@@ -116,10 +119,12 @@ def attachment(
     decoders
         Some of ``eisner`` and ``mst``.
     """
+    eisner = best_tree_address(True) if "eisner" in decoders else 0
+    mst = best_tree_address(False) if "mst" in decoders else 0
 
     def one(block: tuple[int, int]) -> np.ndarray:
         out = np.zeros((2, 2), np.int64)
-        decode_block(rows, *block, single, weights, "eisner" in decoders, "mst" in decoders, counted, out)
+        decode_block(rows, *block, single, weights, eisner, mst, counted, out)
         return out
 
     total = sum(workers.map(one, rows.blocks(), ahead=BLOCKS), np.zeros((2, 2), np.int64))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtparse.inference.kernels import best_tree_address
 from mtparse.training.base import (
     STOPPED,
     Keep,
@@ -53,10 +54,11 @@ def train_perceptron(
     else:
         done, u, total = resumed.passes, resumed.arrays["u"], resumed.arrays["total"]
     step = done * rows.sentences
+    best_tree_at = best_tree_address(family.projective)
     mean = u
     for number, order in passes_left(passes, done, rows.sentences, shuffle, seed):
         step, wrong, bad = perceptron_pass(
-            rows, order, family.projective, family.single, columns.multiplicity, u, total, step
+            rows, order, best_tree_at, family.single, columns.multiplicity, u, total, step
         )
         require_good(bad, number)
         mean = u - total / step

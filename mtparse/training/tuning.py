@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,13 @@ class Prepared:
 
 Log = Callable[[dict], None]
 
+PASS_COLUMNS = (
+    "event", "refit", "C", "pass", *(f.name for f in fields(Pass) if f.name != "number"), "norm",
+    "valid_uas_mst", "valid_uas_eisner",
+    "valid_uas_mst_without_punctuation", "valid_uas_eisner_without_punctuation", "seconds",
+)  # fmt: skip
+"""What the log says of every pass, whatever the trainer and the decoders: what one does not have is None."""
+
 
 def decoders(config: Config) -> tuple[str, ...]:
     """The decoders that validation compares, the family's own one first."""
@@ -85,7 +92,7 @@ def run_trainer(
     log
         Called with a record of every pass, those of before an interruption too.
     passes
-        Instead of the config's.
+        Those of a refit, instead of the config's.
     start
         What a warm start goes on from: the result with the C before.
     cancelled
@@ -102,13 +109,13 @@ def run_trainer(
     NumericsError
         If a number is not finite or a loss below 0, with the sentence and the pass.
     """
-    settings = config.trainer
+    settings, refit = config.trainer, passes is not None
     so_far = Unfinished()
     if checkpoint is not None:
-        if (ended := checkpoint.finished()) is not None:
-            for record in ended[1]:
+        if (found := checkpoint.finished()) is not None:
+            for record in found[1]:
                 log(record)
-            return ended
+            return found
         so_far = checkpoint.unfinished()
         for record in so_far.records:
             log(record)
@@ -126,8 +133,9 @@ def run_trainer(
         norm = float(np.sqrt(squared_norm(data.columns, u)))
         if not np.isfinite(norm) or (record.objective is not None and not np.isfinite(record.objective)):
             raise MtparseError(f"training: the weights are not finite after pass {record.number} (C = {C})")
-        line = {"C": C, **{k: v for k, v in asdict(record).items() if v is not None}, "norm": norm}
-        line["pass"] = line.pop("number")
+        figures = {"pass": record.number, **asdict(record), "norm": norm}
+        line = {name: figures.get(name) for name in PASS_COLUMNS}
+        line |= {"event": "pass", "refit": refit, "C": C}
         if data.valid is not None:
             assert data.counted is not None
             weights = u / data.columns.multiplicity
@@ -137,7 +145,8 @@ def run_trainer(
             for decoder, score in scores.items():
                 right = score.right if config.punctuation else score.right_counted
                 shown = {"all_tokens": score.uas, "without_punctuation": score.uas_counted}
-                line[f"valid_{decoder}"] = shown
+                line[f"valid_uas_{decoder}"] = score.uas
+                line[f"valid_uas_{decoder}_without_punctuation"] = score.uas_counted
                 if decoder not in best or right > best[decoder].right:
                     best[decoder] = Choice(C, record.number, decoder, right, shown, u.copy())
                     so_far.latest_best = record.number
@@ -167,7 +176,8 @@ def run_trainer(
     finally:
         if "journal" in options:
             options["journal"].close()
-    note({"C": C, "passes": result.passes, "converged": result.converged, "reason": result.reason})
+    ended = {"passes": result.passes, "converged": result.converged, "reason": result.reason}
+    note({"event": "end", "refit": refit, "C": C, **ended})
     if not settings.warm_start:
         result = replace(result, state={})  # as large as the training arcs
     run = Run(C, result, best)

@@ -55,7 +55,7 @@ class KernelStore:
         self._said = False
         self.compiled = 0
         """Kernels compiled by this process."""
-        self.not_stored: OSError | None = None
+        self.not_stored: str | None = None
         """Why a kernel could not be stored, the last time that happened."""
 
     def folders(self) -> list[Path]:
@@ -101,6 +101,7 @@ class KernelStore:
     def store(self, name: str, content: tuple) -> None:
         """Keep something under a name if a folder can be written; the file appears whole or not at all."""
         if (folder := self.folder()) is None:
+            self.not_stored = "no folder can be written"
             return
         data = dumps(content)
         temporary = folder / f"{uuid.uuid4().hex}.tmp"
@@ -112,7 +113,7 @@ class KernelStore:
         except OSError as error:
             if self.not_stored is None:
                 self._say(f"compiled kernels cannot be stored in {folder}: {error.strerror}")
-            self.not_stored = error
+            self.not_stored = error.strerror or type(error).__name__
             with suppress(OSError):
                 temporary.unlink()
 

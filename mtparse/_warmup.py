@@ -40,7 +40,7 @@ def warmup(progress: Progress | None = None) -> int:
     Raises
     ------
     MtparseError
-        If some are not there and cannot be stored.
+        If some are not there and cannot be stored, or were compiled by this process before and not stored.
 
     Notes
     -----
@@ -60,7 +60,7 @@ def warmup(progress: Progress | None = None) -> int:
     finally:
         task.close()
     if STORE.not_stored is not None:
-        raise MtparseError(f"compiled kernels could not be stored: {STORE.not_stored.strerror}")
+        raise MtparseError(f"compiled kernels could not be stored: {STORE.not_stored}")
     return STORE.compiled - before
 
 

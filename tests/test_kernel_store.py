@@ -259,6 +259,7 @@ def test_it_is_said_that_they_cannot_be_stored(store, package, locked, tmp_path,
     monkeypatch.setenv("NUMBA_CACHE_DIR", os.devnull)
     locked.append(tmp_path)
     assert kernel(_one)(1) == 2
+    assert store.not_stored == "no folder can be written"
     assert caplog.messages == [
         f"compiling kernels, {_kernel_store.TAKES} in every run: they cannot be stored in "
         f"{os.devnull} (not a folder) or {package / '__pycache__'} (Permission denied) or "

@@ -143,7 +143,7 @@ def test_a_warm_up_that_cannot_store_fails_at_once(one_step, monkeypatch):
 
 
 def test_a_warm_up_on_a_full_disk_fails(monkeypatch):
-    monkeypatch.setattr(STORE, "not_stored", OSError(28, os.strerror(28)))
+    monkeypatch.setattr(STORE, "not_stored", os.strerror(28))
     monkeypatch.setattr(_warmup, "_steps", lambda: iter([]))
     with pytest.raises(MtparseError, match="could not be stored: No space left on device"):
         mtparse.warmup()

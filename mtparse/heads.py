@@ -54,8 +54,6 @@ def word_fault(word: int, text: str, size: float, required: bool = True, loops: 
         Whether a word may be its own head.
     """
     head = head_value(text)
-    if head == word and not loops:
-        return f"word {word} is its own HEAD"
     if head > size:
         return f"HEAD {text[:20]} of word {word} is out of range; the sentence has {size} words"
     if text == "_":
@@ -66,6 +64,8 @@ def word_fault(word: int, text: str, size: float, required: bool = True, loops: 
         return f"HEAD {shown(text)} of word {word} is negative; 0 is the root, _ is no head"
     if text != "0" and text[0] == "0":
         return f"HEAD {shown(text)} of word {word} begins with a zero; write {head}"
+    if head == word and not loops:
+        return f"word {word} is its own HEAD"
     return ""
 
 
@@ -95,9 +95,9 @@ def head_faults(
     """
     heads = [-1, *sentence.heads]
     size = len(sentence)
-    for word, head in enumerate(sentence.heads, 1):
-        if not 0 <= head <= size or head == word:
-            fault = word_fault(word, sentence.rows[word - 1][6], size, required)
+    for word, (head, row) in enumerate(zip(sentence.heads, sentence.rows, strict=True), 1):
+        if not 0 <= head <= size or head == word or row[6] != str(head):
+            fault = word_fault(word, row[6], size, required)
             if fault:
                 yield sentence.lines[word - 1], fault
     # a head that cannot be read or is out of range may have been meant for the root

@@ -186,12 +186,13 @@ class Validation:
 
     def _check_words(self, sentence: Sentence, faulty: set[int]) -> None:
         """Report heads that are wrong whatever the words are that the reader could not use."""
-        for row, head, line in zip(sentence.rows, sentence.heads, sentence.lines, strict=True):
+        for row, line in zip(sentence.rows, sentence.lines, strict=True):
             if not row[0].isdecimal() or not row[6]:
                 continue
             word = small_int(row[0])
-            fault = word_fault(word, row[6], math.inf, required=False)
-            if fault and not (head == word and line in faulty):  # the number may be what is wrong
+            # of a word that seems its own head the number may be what is wrong
+            fault = word_fault(word, row[6], math.inf, required=False, loops=line in faulty)
+            if fault:
                 self._reader.sentence_fault(line, fault)
 
     def _check_file(self) -> None:

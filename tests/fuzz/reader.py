@@ -51,6 +51,7 @@ WORDS = [
 SMALL = [
     b"\xef\xbb\xbf# c\n" + word("1-2") + word(1, 2) + word(2) + word("2.1", "_", "é") + b"\n" + word(1),
     word(1, 2) + word(2, 3) + word(3, 1) + b"\r\n" + word(1, "_") + word(2, -1) + word(3, 3),
+    word(1, "0") + word(2, "02") + word(3, "01") + word(4, "-0") + b"\n",
     word(1, 0, "\u2028\x85") + word(2, 9) + word(4, 1) + b"x\n" + word(5, 1)[:-3] + b"\n\n#\n",
     word(1, "_").replace(b"\n", b"\r\n") + b"\r\n" + word(1, 0, "+ACE- ~{!! \\u0041 \x1b$B"),
 ]

@@ -12,33 +12,17 @@ half of all the time. Those are called by their `address` instead, where one cal
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import numba
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from mtparse._kernel_store import KernelCache, KernelStore
+from mtparse.source_digest import DIGEST, PACKAGE
 
-PACKAGE = Path(__file__).parent
-
-
-def sources_digest(package: Path, only: Collection[str] = ()) -> str:
-    """A hash of all sources of a package, or only of those files and folders."""
-    digest = hashlib.sha256()
-    for source in sorted(package.rglob("*.py")):
-        name = source.relative_to(package)
-        if only and name.parts[0] not in only:
-            continue
-        digest.update(f"{name}\0".encode())
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-STORE = KernelStore(PACKAGE, sources_digest(PACKAGE))
+STORE = KernelStore(PACKAGE, DIGEST)
 """Where this version's compiled kernels are."""
 
 

@@ -10,6 +10,7 @@ import os
 import click
 
 from mtparse import __version__
+from mtparse.interrupts import importing
 from mtparse.terminal import Group, stdout, to_stderr, warn, write
 
 # BLAS sums in an order that depends on its threads: with one, models do not depend on the number of cores.
@@ -72,10 +73,11 @@ def evaluate_command(
     Example:
       mtparse eval test.conll parsed.conll
     """
-    import json
+    with importing():
+        import json
 
-    from mtparse import evaluation
-    from mtparse.conll import read_conll
+        from mtparse import evaluation
+        from mtparse.conll import read_conll
 
     if gold == system == "-":
         raise click.UsageError("GOLD and SYSTEM cannot both be standard input.")
@@ -117,9 +119,10 @@ def stats_command(files: tuple[str, ...], as_json: bool, encoding: str) -> None:
     Example:
       mtparse stats train.conll test.conll
     """
-    import json
+    with importing():
+        import json
 
-    from mtparse.stats import format_stats, treebank_stats
+        from mtparse.stats import format_stats, treebank_stats
 
     rows = [treebank_stats(file, encoding=encoding) for file in files]
     write(json.dumps(rows, indent=2) if as_json else format_stats(rows))
@@ -140,7 +143,8 @@ def validate_command(ctx: click.Context, files: tuple[str, ...], encoding: str) 
     Example:
       mtparse validate train.conll test.conll
     """
-    from mtparse.validate import Validation
+    with importing():
+        from mtparse.validate import Validation
 
     errors = 0
     for file in files:
@@ -187,19 +191,21 @@ def train_command(
         raise click.UsageError("Missing argument 'CONFIG' (or --resume RUN).")
     if out is not None and resume is not None:
         raise click.UsageError("--out and --resume exclude each other.")
-    from mtparse.config import load_config
-    from mtparse.run_checks import useless_seed
+    with importing():
+        from mtparse.config import load_config
+        from mtparse.run_checks import useless_seed
 
     if config is None:
-        from mtparse.run_directory import stored_config
-
+        with importing():
+            from mtparse.run_directory import stored_config
         config = stored_config(resume)
     overrides = (*overrides, *([] if seed is None else [f"seed={seed}"]))
     settings = load_config(config, overrides)
     if (text := useless_seed([settings.trainer], overrides, settings.seed)) is not None:
         warn(text)
-    from mtparse.experiment import format_summary, train
-    from mtparse.progress import Progress
+    with importing():
+        from mtparse.experiment import format_summary, train
+        from mtparse.progress import Progress
 
     out = resume if resume is not None else out or os.path.join("runs", settings.name)
     progress = Progress(quiet)
@@ -247,8 +253,9 @@ def reproduce_command(
       cp -r runs/b/runs/* runs/a/runs/
       mtparse reproduce configs/demo.yaml --out runs/a --resume
     """
-    from mtparse.plan import load_plan
-    from mtparse.run_checks import useless_seed
+    with importing():
+        from mtparse.plan import load_plan
+        from mtparse.run_checks import useless_seed
 
     plan = load_plan(config, overrides)
     trainers = (run.trainer for run in plan.cells.values())
@@ -256,8 +263,9 @@ def reproduce_command(
         warn(text)
     if only is not None:
         plan = plan.only(_languages(only))
-    from mtparse.progress import Progress
-    from mtparse.reproduce import reproduce
+    with importing():
+        from mtparse.progress import Progress
+        from mtparse.reproduce import reproduce
 
     out = out or os.path.join("runs", plan.name)
     progress = Progress(quiet)
@@ -279,7 +287,8 @@ def tables_command(directory: str, only: str | None) -> None:
     Example:
       mtparse tables runs/demo-table
     """
-    from mtparse.tables import remake_tables
+    with importing():
+        from mtparse.tables import remake_tables
 
     write(remake_tables(directory, None if only is None else _languages(only)).rstrip())
 
@@ -309,15 +318,16 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
     Example:
       mtparse parse runs/demo test.conll -o parsed.conll
     """
-    from mtparse.collector import start_up
-    from mtparse.conll import read_conll
-    from mtparse.progress import Progress
-    from mtparse.workers import thread_count
+    with importing():
+        from mtparse.collector import start_up
+        from mtparse.conll import read_conll
+        from mtparse.progress import Progress
+        from mtparse.workers import thread_count
 
     sentences = read_conll(input, encoding=encoding, heads="ignore")
     if input != "-":
         os.stat(input)  # before the model is loaded
-    with start_up():
+    with importing(), start_up():
         from mtparse.parser import Parser
 
     with _compiling_said(Progress()):
@@ -339,9 +349,10 @@ def info_command(model: str, as_json: bool) -> None:
     Example:
       mtparse info runs/demo
     """
-    import json
+    with importing():
+        import json
 
-    from mtparse.model_info import format_info, model_info
+        from mtparse.model_info import format_info, model_info
 
     found = model_info(model)
     write(json.dumps(found, indent=2, ensure_ascii=False) if as_json else format_info(found))
@@ -361,9 +372,10 @@ def projectivize_command(input: str, output: str | None, encoding: str) -> None:
     Example:
       mtparse projectivize train.conll -o train.projective.conll
     """
-    from mtparse.conll import read_conll
-    from mtparse.progress import Progress
-    from mtparse.trees import Projectivized
+    with importing():
+        from mtparse.conll import read_conll
+        from mtparse.progress import Progress
+        from mtparse.trees import Projectivized
 
     sentences = Projectivized(read_conll(input, encoding=encoding, heads="required"))
     with _compiling_said(Progress()):
@@ -404,12 +416,13 @@ def compare_command(
     Example:
       mtparse compare test.conll a.conll b.conll
     """
-    import json
-    from itertools import tee
+    with importing():
+        import json
+        from itertools import tee
 
-    from mtparse import significance
-    from mtparse.conll import read_conll
-    from mtparse.evaluation import evaluate_sentences
+        from mtparse import significance
+        from mtparse.conll import read_conll
+        from mtparse.evaluation import evaluate_sentences
 
     if [gold, system_a, system_b].count("-") > 1:
         raise click.UsageError("Only one of GOLD, SYSTEM_A and SYSTEM_B can be standard input.")
@@ -440,11 +453,12 @@ def warmup_command(quiet: bool) -> None:
     Example:
       mtparse warmup
     """
-    import time
+    with importing():
+        import time
 
-    from mtparse._jit import STORE
-    from mtparse._warmup import warmup
-    from mtparse.progress import Progress
+        from mtparse._jit import STORE
+        from mtparse._warmup import warmup
+        from mtparse.progress import Progress
 
     began = time.monotonic()
     compiled = warmup(Progress(quiet))

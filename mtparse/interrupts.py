@@ -54,6 +54,20 @@ class working:
         _State.working, _State.ending = False, True
 
 
+class importing:
+    """The time, at its beginning, in which a command imports what it needs: signals end the process at once.
+
+    There is nothing to tidy up yet, and an exception raised within an import may be swallowed by C code or
+    become another error.
+    """
+
+    def __enter__(self) -> None:
+        _State.working = False
+
+    def __exit__(self, *exc: object) -> None:
+        _State.working = True
+
+
 def ending(error: BaseException) -> tuple[str, int] | None:
     """What is said, and the status, where a signal came; None where ``error`` has another cause.
 
@@ -82,10 +96,10 @@ def leave(status: object) -> None:
         os._exit(status if isinstance(status, int) else 1)
 
 
-def _handle(number: int, frame) -> None:
+def _handle(number: int, _: object) -> None:
     if _State.ending:
         signal.signal(number, signal.SIG_DFL)  # all is done or said; the next one is not waited for
-    elif not _State.working or _importing(frame):
+    elif not _State.working:
         line, status = ENDINGS[number]
         try:
             os.write(2, f"mtparse: error: {line}\n".encode())
@@ -94,19 +108,6 @@ def _handle(number: int, frame) -> None:
     elif time.monotonic() - _State.at >= _ONE:
         _State.received, _State.at = number, time.monotonic()
         raise KeyboardInterrupt if number == signal.SIGINT else Terminated
-
-
-def _importing(frame) -> bool:
-    """Whether the command line is importing what it needs: there is nothing to tidy up yet.
-
-    What is raised within an import may be swallowed by C code or become another error; so it is not raised.
-    """
-    while frame is not None:
-        file, frame = frame.f_code.co_filename, frame.f_back
-        name = None if frame is None else frame.f_globals.get("__name__")
-        if file.startswith("<frozen importlib") and name == "mtparse.cli":
-            return True
-    return False
 
 
 def _unraisable(report) -> None:

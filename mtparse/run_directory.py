@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import version
 
-from mtparse._jit import PACKAGE, sources_digest
 from mtparse.config import Config, comparable, config_to_dict, dump_config, load_config
 from mtparse.errors import MtparseError
 from mtparse.files import (
@@ -22,28 +21,13 @@ from mtparse.files import (
     new_folder,
     remove_folder,
 )
+from mtparse.source_digest import DIGEST
 from mtparse.training.runs import Checkpoint
 
 CONFIG_NAME, LOG_NAME, SCORES_NAME = "config.yaml", "log.jsonl", "scores.json"
 PARSED_NAME, SENTENCES_NAME = "parsed.conll", "sentences.csv"
 CHECKPOINTS = "checkpoint"
 _INPUTS_NAME = "inputs.json"
-
-MAKES_MODELS = (
-    "features",
-    "inference",
-    "training",
-    "conll.py",
-    "experiment.py",
-    "heads.py",
-    "preparation.py",
-    "reader.py",
-    "split.py",
-    "treebank.py",
-    "trees.py",
-)
-"""The sources that decide which model comes of a treebank and a config."""
-
 
 _COUNTED = ("all_tokens", "without_punctuation")
 _NUMBER = (int, float)
@@ -60,11 +44,6 @@ def versions() -> dict[str, str]:
     """Versions of all that a result may depend on."""
     packages = ("mtparse", "numpy", "scipy", "numba")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
-
-
-def sources() -> str:
-    """A hash of the code that trains."""
-    return sources_digest(PACKAGE, MAKES_MODELS)
 
 
 def require_unused(path: str) -> None:
@@ -249,7 +228,7 @@ class RunDirectory:
             begun = os.path.isdir(self.file(CHECKPOINTS))
             if hashes is not None and (begun or self._every != 0):
                 self._folder = self.file(CHECKPOINTS)
-                began = {**hashes, **versions(), "sources": sources()}
+                began = {**hashes, **versions(), "sources": DIGEST}
                 if begun:
                     self._agree(config, began)
             self.write(CONFIG_NAME, dump_config(config))

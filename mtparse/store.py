@@ -24,9 +24,9 @@ from mtparse.run_directory import (
     first_difference,
     require_free,
     require_unused,
-    sources,
     versions,
 )
+from mtparse.source_digest import DIGEST
 from mtparse.stored_plan import PLAN_NAME, TABLES, merged_record, read_record, run_folder
 from mtparse.training.runs import Run, load_run, save_run
 from mtparse.treebank import files_sha256
@@ -254,7 +254,7 @@ class Store:
 def _inputs(plan: Plan) -> dict[str, str]:
     """What results depend on besides the configs: the code, the libraries, the SHA-256 of every file."""
     hashes = {name: files_sha256(paths) for name, paths in _files(plan).items()}
-    return {**versions(), "sources": sources(), **hashes}
+    return {**versions(), "sources": DIGEST, **hashes}
 
 
 def _files(plan: Plan) -> dict[str, tuple[str, ...]]:

@@ -124,7 +124,7 @@ def test_the_name_depends_on_words_trees_settings_and_code(monkeypatch):
     }
     assert len({*names, name}) == 4
     with monkeypatch.context() as patch:
-        patch.setattr(cache, "sources_digest", lambda package, only: "other code")
+        patch.setattr(cache, "DIGEST", "that of other code")
         assert name != cache.fingerprint(sentences, heads, "s")
     gold = [[*row[:6], "0", "x", "_", "_"] for row in sentences[0]]
     assert name == cache.fingerprint([gold, *sentences[1:]], heads, "s")

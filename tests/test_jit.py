@@ -6,32 +6,18 @@ import sys
 import numba
 import numpy as np
 import pytest
-from conftest import ROOT
 from numba import boolean, float64
 
-from mtparse import _jit
-from mtparse._jit import PACKAGE, address, calling, kernel, sources_digest
+from mtparse import _jit, source_digest
+from mtparse._jit import address, calling, kernel
 
 pytestmark = pytest.mark.nojit
 
 compiles = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 
 
-def test_a_change_of_any_source_means_another_digest(tmp_path):
-    package = tmp_path / "package"
-    (package / "inner").mkdir(parents=True)
-    (package / "inner" / "a.py").write_text("one")
-    first = sources_digest(package)
-    assert sources_digest(package) == first
-    (package / "inner" / "a.py").write_text("two")
-    second = sources_digest(package)
-    (package / "b.py").write_text("")
-    assert len({first, second, sources_digest(package)}) == 3
-
-
 def test_the_store_is_that_of_the_sources():
-    assert PACKAGE == ROOT / "mtparse"
-    assert all(f.name == f"kernels-{sources_digest(PACKAGE)}" for f in _jit.STORE.folders())
+    assert all(f.name == f"kernels-{source_digest.DIGEST}" for f in _jit.STORE.folders())
 
 
 SIGNATURE = float64(float64[::1], boolean, float64)

@@ -165,7 +165,7 @@ def test_changed_data_and_code_are_not_resumed(small, tmp_path, monkeypatch):
     with pytest.raises(MtparseError, match=r"inputs.json: input two/test is not what .* began with"):
         reproduce(plan, out, resume=True)
     (tmp_path / "test.conll").write_bytes((small / "test.conll").read_bytes())
-    monkeypatch.setattr(store, "sources", lambda: "another")
+    monkeypatch.setattr(store, "DIGEST", "another")
     with pytest.raises(MtparseError, match=r"inputs.json: input sources is not what"):
         reproduce(plan, out, resume=True)
     monkeypatch.undo()

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from mtparse._jit import PACKAGE, sources_digest
 from mtparse.errors import MtparseError
 from mtparse.features.index import FeatureIndex
 from mtparse.features.templates import Template
 from mtparse.files import temporary_beside
+from mtparse.source_digest import DIGEST
 from mtparse.training.data import ArcRows, Columns
 from mtparse.training.entries import NAME, open_entries
 
@@ -60,10 +60,9 @@ def require_cache(directory: str, out: str) -> None:
 def fingerprint(
     sentences: Iterable[Sequence[Sequence[str]]], heads: Iterable[np.ndarray], settings: object
 ) -> str:
-    """A hash of the words, the trees, the feature settings and the code that extracts features."""
+    """A hash of the words, the trees, the feature settings and the code."""
     digest = hashlib.sha256()
-    code = ("features", "training", "preparation.py", "workers.py", "_jit.py")
-    digest.update(f"{sources_digest(PACKAGE, code)}\n{sys.byteorder}\n{settings!r}\n".encode())
+    digest.update(f"{DIGEST}\n{sys.byteorder}\n{settings!r}\n".encode())
     for rows in sentences:
         digest.update("\n".join("\t".join(row[1:6]) for row in rows).encode("utf-8", "surrogatepass"))
         digest.update(b"\n\n")

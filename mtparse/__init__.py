@@ -10,30 +10,30 @@ TYPE_CHECKING = False  # typing's own would take longer to import than all the r
 if TYPE_CHECKING:
     from typing import Any
 
-    from mtparse._warmup import warmup
-    from mtparse.conll import read_conll, write_conll
     from mtparse.errors import ConfigError, ConllError, ModelError, MtparseError, NoTreeError
-    from mtparse.evaluation import Scores, evaluate
-    from mtparse.inference import TreeFamily
-    from mtparse.parser import Parser
-    from mtparse.sentence import Sentence
+    from mtparse.evaluation.attachment import Scores, evaluate
+    from mtparse.inference.family import TreeFamily
+    from mtparse.model.parser import Parser
+    from mtparse.model.warmup import warmup
+    from mtparse.treebank.conll import read_conll, write_conll
+    from mtparse.treebank.sentence import Sentence
 
 __version__ = "0.2.0.dev0"
 
 _HOME = {
-    "read_conll": "mtparse.conll",
-    "write_conll": "mtparse.conll",
-    "Sentence": "mtparse.sentence",
-    "Parser": "mtparse.parser",
-    "evaluate": "mtparse.evaluation",
-    "Scores": "mtparse.evaluation",
-    "TreeFamily": "mtparse.inference",
+    "read_conll": "mtparse.treebank.conll",
+    "write_conll": "mtparse.treebank.conll",
+    "Sentence": "mtparse.treebank.sentence",
+    "Parser": "mtparse.model.parser",
+    "evaluate": "mtparse.evaluation.attachment",
+    "Scores": "mtparse.evaluation.attachment",
+    "TreeFamily": "mtparse.inference.family",
     "MtparseError": "mtparse.errors",
     "ConfigError": "mtparse.errors",
     "ConllError": "mtparse.errors",
     "ModelError": "mtparse.errors",
     "NoTreeError": "mtparse.errors",
-    "warmup": "mtparse._warmup",
+    "warmup": "mtparse.model.warmup",
 }
 
 __all__ = [

@@ -12,11 +12,11 @@ def main() -> None:
     """Run the command line of this process."""
     _read_names_as_utf8()
     try:
-        from mtparse import interrupts, streams
+        from mtparse.cli import signals, streams
 
-        interrupts.install()
+        signals.install()
         streams.make_safe()
-        from mtparse.cli import main as command
+        from mtparse.cli.main import main as command
     except KeyboardInterrupt:
         os.write(2, b"mtparse: error: interrupted\n")
         os._exit(130)
@@ -29,7 +29,7 @@ def main() -> None:
     try:
         command()
     except SystemExit as ended:
-        interrupts.leave(ended.code)
+        signals.leave(ended.code)
         raise
 
 

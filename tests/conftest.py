@@ -1,29 +1,12 @@
-"""What several test modules use: where things are, a small treebank and a run trained on it."""
+"""Fixtures of several test modules: a small treebank and a run trained on it."""
 
 from __future__ import annotations
 
 import os
-import signal
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parent.parent
-DEMO = ROOT / "data" / "demo"
-
-
-def heed_interrupts() -> None:
-    """For ``preexec_fn``: what a shell starts in the background ignores SIGINT, what nohup starts SIGHUP.
-
-    So do their children.
-    """
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-
-
-def first_sentences(path: Path, count: int) -> str:
-    """The first sentences of a CoNLL file."""
-    return "\n\n".join(path.read_text(encoding="utf-8").split("\n\n")[:count]) + "\n\n"
+from helpers.project import DEMO, first_sentences
 
 
 @pytest.fixture(scope="session")
@@ -44,8 +27,8 @@ def small(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def run(small, tmp_path_factory) -> Path:
     """A run directory trained on the small treebank."""
-    from mtparse.config import load_config
-    from mtparse.experiment import train
+    from mtparse.config.run import load_config
+    from mtparse.experiment.run import train
 
     out = tmp_path_factory.mktemp("runs") / "small"
     train(load_config(small / "run.yaml"), os.fspath(out), jobs=1)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtparse._jit import kernel
-from mtparse.features.keys import (
+from mtparse.features.compiled_templates import BINS, HEAD, MODIFIER, PAIR, Program
+from mtparse.features.feature_keys import (
     arc_keys,
     distance_bin,
     make_between,
@@ -19,9 +19,9 @@ from mtparse.features.keys import (
     step_between,
     word_keys,
 )
-from mtparse.features.program import BINS, HEAD, MODIFIER, PAIR, Program
-from mtparse.features.table import Table, count_bits, find_known, mask_at, weights_at
-from mtparse.features.words import Words
+from mtparse.features.hash_table import Table, count_bits, find_known, mask_at, weights_at
+from mtparse.features.word_hashes import Words
+from mtparse.runtime.jit import kernel
 
 _ONE = np.uint64(1)
 
@@ -138,7 +138,7 @@ def _add_word_scores(program: Program, table: Table, words: Words, kind, keys, p
 def sentence_scores(program: Program, table: Table, words: Words):
     """Scores (n+1, n+1) of all arcs of a sentence, without storing its rows: memory O(n²).
 
-    ``table`` is as from :func:`mtparse.features.table.weight_table`. Column 0 and the diagonal are 0.
+    ``table`` is as from :func:`mtparse.features.hash_table.weight_table`. Column 0 and the diagonal are 0.
     """
     n = words.head_keys.shape[0] - 1
     scores = np.zeros((n + 1, n + 1))

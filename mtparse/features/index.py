@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mtparse.features.extraction import sentence_scores
-from mtparse.features.keys import NO_BARE, event_keys
-from mtparse.features.lexicon import Lexicon, TypeTable
-from mtparse.features.program import BIN_BITS, FORMS, compile_templates, form_counts
-from mtparse.features.table import number_table, weight_table
+from mtparse.features.compiled_templates import BIN_BITS, compile_templates, form_counts
+from mtparse.features.feature_keys import NO_BARE, event_keys
+from mtparse.features.hash_table import number_table
+from mtparse.features.lexicon import Lexicon
 from mtparse.features.templates import ATTRIBUTES, MULTIVALUED, Template, resolve
-from mtparse.features.words import hash_words
+from mtparse.features.word_hashes import hash_words
 
 _EVENTS_A_CHUNK = 1 << 24
 
@@ -36,53 +34,6 @@ def present_attributes(sentences: Iterable[Sequence[Sequence[str]]]) -> set[str]
             if row[5] != "_":
                 present |= {"f", MULTIVALUED}
     return present - {"e1", "e2"} if present & {"f", "l"} else present
-
-
-class FeatureWeights:
-    """Templates and the weights of their features: the scores of arcs.
-
-    Threads may share one: what they see of each other does not change.
-
-    Parameters
-    ----------
-    templates, keys, masks
-        As for :class:`FeatureIndex`.
-    weights
-        float64 (features,), in the order of the features' numbers; kept as float32, which changes no score
-        by more than 6e-8 times the sum of the sizes of its weights (those above 1e-38).
-    """
-
-    def __init__(
-        self, templates: Sequence[Template], keys: np.ndarray, masks: np.ndarray, weights: np.ndarray
-    ) -> None:
-        self.templates = list(templates)
-        self.program = compile_templates(self.templates)
-        self.size = len(weights)
-        masks = masks & np.uint16(FORMS)
-        self.table = weight_table(keys[masks != 0], masks[masks != 0], weights)
-        self._own = threading.local()
-
-    def __len__(self) -> int:
-        return self.size
-
-    def encode(self, sentences: Iterable[Sequence[Sequence[str]]]) -> tuple[TypeTable, list[np.ndarray]]:
-        """Number the words of some sentences, as :meth:`Lexicon.encode_all` does.
-
-        The lexicon is the calling thread's, who finds words of earlier calls in it. It is taken away while it
-        changes, so that an exception in between leaves none that is half changed.
-        """
-        lexicon = getattr(self._own, "lexicon", None)
-        if lexicon is None:
-            lexicon = Lexicon()
-        self._own.lexicon = None
-        encoded = lexicon.encode_all(sentences)
-        self._own.lexicon = lexicon
-        return encoded
-
-    def scores(self, rows: Sequence[Sequence[str]]) -> np.ndarray:
-        """Scores of all arcs of a sentence, float64 (n+1, n+1), ``[head, modifier]``; unused cells are 0."""
-        table, (types,) = self.encode([rows])
-        return sentence_scores(self.program, self.table, hash_words(self.program, table, types))
 
 
 class FeatureIndex:

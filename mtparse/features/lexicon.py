@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtparse.features.program import stable_hash
+from mtparse.features.compiled_templates import stable_hash
 from mtparse.features.templates import ATTRIBUTES
 
 ROOT, OUTSIDE = 0, 1

@@ -19,15 +19,13 @@ that do not look at the head are emitted conjoined only (bare, they fire on all 
 no trainer can give them a weight other than zero).
 
 The sets follow McDonald, Crammer, Pereira (2005), table 1, and MSTParser's extensions for CoNLL-X. The
-default one was chosen by ``scripts/choose_features``.
+default one was chosen by ``scripts/experiments/choose_features``.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-
-from mtparse.errors import ConfigError
 
 ATTRIBUTES = ("w", "p", "c", "l", "f", "x", "s1", "s2", "s3", "e1", "e2")
 """Single-valued attributes, in the order of the columns of a lexicon's table."""
@@ -63,19 +61,19 @@ class Template:
 
         Raises
         ------
-        ConfigError
+        ValueError
             An atom that is malformed, an unknown attribute, or a combination that has no meaning.
         """
         atoms = []
         for word in text.split():
             match = _ATOM.match(word)
             if match is None or match["attribute"] not in (*ATTRIBUTES, MULTIVALUED):
-                raise ConfigError(
+                raise ValueError(
                     f"feature template {text!r}: {word!r} is no atom; write H, M or B, an attribute "
                     f"({', '.join((*ATTRIBUTES, MULTIVALUED))}) and, for H and M, an offset like +1"
                 )
             if match["offset"] and match["offset"] not in _OFFSETS:
-                raise ConfigError(
+                raise ValueError(
                     f"feature template {text!r}: {word!r}: an offset is from -{MAX_OFFSET} to +{MAX_OFFSET}, "
                     "without 0"
                 )
@@ -83,7 +81,7 @@ class Template:
             atom = Atom(match["word"], match["attribute"], offset, bool(match["count"]))
             between = atom.word == "B"
             if (between and (atom.offset or atom.attribute == MULTIVALUED)) or (atom.counted and not between):
-                raise ConfigError(
+                raise ValueError(
                     f"feature template {text!r}: {word!r}: B takes no offset and no 'a'; # goes with B only"
                 )
             atoms.append(atom)
@@ -91,9 +89,9 @@ class Template:
         between = [a for a in template.atoms if a.word == "B"]
         multi = [a for a in template.atoms if a.attribute == MULTIVALUED]
         if len(between) > 1 or (between and multi):
-            raise ConfigError(f"feature template {text!r}: at most one B, and not together with 'a'")
+            raise ValueError(f"feature template {text!r}: at most one B, and not together with 'a'")
         if len({a.word for a in multi}) != len(multi) or any(a.offset for a in multi):
-            raise ConfigError(f"feature template {text!r}: at most one 'a' for H and one for M, no offset")
+            raise ValueError(f"feature template {text!r}: at most one 'a' for H and one for M, no offset")
         return template
 
     @property
@@ -167,7 +165,7 @@ MCDONALD = [
     "Ha Ma", "Ha Ma Hp Mp", "Ha Ma Hc Mc",
 ]  # fmt: skip
 
-# Changed by scripts/choose_features alone: see results/features.
+# Changed by scripts/experiments/choose_features alone: see results/features.
 DEFAULT = [
     "",
     *_tag_templates("p"), *_tag_templates("c"),

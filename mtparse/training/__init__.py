@@ -1,1 +1,1 @@
-"""The training matrix, the objectives, one module a trainer, and tuning on validation data."""
+"""The training matrix, objectives, trainers, and what is stored of a training under way."""

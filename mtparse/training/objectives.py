@@ -1,7 +1,7 @@
 """Values of the training objectives, by code that knows no trainer.
 
 Both are minimised: ``C * sum of losses + 0.5 * ||w||²`` (the paper, sections 4.1 and 4.2). With merged
-columns (see :mod:`mtparse.training.data`) ``||w||² = Σ u²/K``.
+columns (see :mod:`mtparse.training.design`) ``||w||² = Σ u²/K``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtparse.evaluation import percent
-from mtparse.inference.kernels import best_tree_address, marginals_address
-from mtparse.training.base import require_good
-from mtparse.training.data import BLOCKS, ArcRows, Columns
-from mtparse.training.kernels import add_parts, decode_block, log_linear_block, max_margin_block
-from mtparse.workers import Workers
+from mtparse.inference.dispatch import best_tree_address, marginals_address
+from mtparse.runtime.threads import Workers
+from mtparse.training.design import BLOCKS, ArcRows, Columns
+from mtparse.training.loop import require_good
+from mtparse.training.losses import add_parts, decode_block, log_linear_block, max_margin_block
 
 
 @dataclass(frozen=True)
@@ -88,16 +87,6 @@ class Attachment:
     words: int
     right_counted: int
     counted: int
-
-    @property
-    def uas(self) -> float | None:
-        """Percent of all words with the right head; None where there is no word."""
-        return percent(self.right, self.words) if self.words else None
-
-    @property
-    def uas_counted(self) -> float | None:
-        """Percent of the words that are no punctuation; None where there is no such word."""
-        return percent(self.right_counted, self.counted) if self.counted else None
 
 
 def attachment(

@@ -9,9 +9,9 @@ import tempfile
 from common import ROOT, fuzz, instrumented
 
 with instrumented("mtparse", "yaml"):
-    from mtparse.config import TRAINERS, config_keys, dump_config, load_config
+    from mtparse.config.run import TRAINERS, config_keys, dump_config, load_config
     from mtparse.errors import ConfigError
-    from mtparse.plan import load_plan
+    from mtparse.experiment.plan import load_plan
 
 _folder = tempfile.TemporaryDirectory()
 PATH = os.path.join(_folder.name, "run.yaml")

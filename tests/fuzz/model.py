@@ -21,11 +21,11 @@ with instrumented("mtparse"):
 
     from mtparse.errors import ModelError
     from mtparse.features.index import FeatureIndex
-    from mtparse.model import _MAGIC, FORMAT_VERSION, Model, save_model
-    from mtparse.packed import PREFIX
-    from mtparse.parser import Parser
-    from mtparse.sentence import Sentence
-    from mtparse.trees import head_array, is_tree
+    from mtparse.model.model_file import _MAGIC, FORMAT_VERSION, Model, save_model
+    from mtparse.model.parser import Parser
+    from mtparse.runtime.array_file import PREFIX
+    from mtparse.treebank.sentence import Sentence
+    from mtparse.treebank.trees import head_array, is_tree
 
 _folder = tempfile.TemporaryDirectory()
 PATH = os.path.join(_folder.name, "model.mtparse")

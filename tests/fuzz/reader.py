@@ -1,4 +1,4 @@
-"""Any bytes as a treebank, plain or packed, in several encodings: see ``tests/reading.py``."""
+"""Any bytes as a treebank, plain or packed, in several encodings: see ``tests/helpers/reading.py``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from common import demo, fuzz, instrumented
 
 with instrumented("mtparse"):
-    from reading import ENCODINGS, check_reading, word
+    from helpers.reading import ENCODINGS, check_reading, word
 
 PACKED = 0x80
 """Bit of the first byte that says that the rest is to be packed; the other bits choose the encoding."""

@@ -1,0 +1,120 @@
+"""Commands that score: ``eval`` and ``compare``."""
+
+from __future__ import annotations
+
+import click
+
+from mtparse.cli.options import encoding_option
+from mtparse.cli.signals import importing
+from mtparse.cli.terminal import warn, write
+
+
+@click.command("eval")
+@click.argument("gold")
+@click.argument("system")
+@click.option("--all-tokens", is_flag=True, help="Score punctuation too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, percentages unrounded.")
+@click.option(
+    "--per-sentence",
+    is_flag=True,
+    help="Print a row for each sentence first; with --json an object for each sentence, nothing else.",
+)
+@encoding_option
+def evaluate_command(
+    gold: str, system: str, all_tokens: bool, as_json: bool, per_sentence: bool, encoding: str
+) -> None:
+    """Score the heads and labels of SYSTEM against GOLD like the CoNLL-X shared task.
+
+    Both are files in ten columns, plain or gzipped; - is standard input. Tokens that consist of
+    punctuation only do not count. SYSTEM may lack the last two columns.
+
+    \b
+    Example:
+      mtparse eval test.conll parsed.conll
+    """
+    with importing():
+        import json
+
+        from mtparse.evaluation import attachment
+        from mtparse.treebank.conll import read_conll
+
+    if gold == system == "-":
+        raise click.UsageError("GOLD and SYSTEM cannot both be standard input.")
+    right = read_conll(gold, encoding=encoding, heads="required")
+    guess = read_conll(system, encoding=encoding, short_rows=True)
+    as_lines = per_sentence and as_json
+    if as_lines:
+        right = list(right)
+    rows = attachment.evaluate_sentences(right, guess, punctuation=all_tokens)
+    if per_sentence:
+        rows = list(rows)
+    if as_lines:
+        for record in attachment.sentence_records(right, rows):
+            write(json.dumps(record))
+    elif per_sentence:
+        write(attachment.format_sentences(rows))
+    scores = sum(rows, attachment.Scores())
+    if not as_lines:
+        write(json.dumps(scores.as_dict()) if as_json else attachment.format_report(scores))
+    if scores.words and not scores.labelled:
+        warn("SYSTEM has no labels (DEPREL is _ throughout): only the unlabeled score says something")
+    if not scores.scored:
+        hint = "; with --all-tokens punctuation counts too" if scores.words else ", the files are empty"
+        warn(f"nothing was scored{hint}")
+
+
+@click.command("compare")
+@click.argument("gold")
+@click.argument("system_a")
+@click.argument("system_b")
+@click.option("--all-tokens", is_flag=True, help="Score punctuation too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--samples", type=click.IntRange(1, 10**7), default=10_000, show_default=True, help="Random exchanges."
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of the exchanges."
+)
+@encoding_option
+def compare_command(
+    gold: str,
+    system_a: str,
+    system_b: str,
+    all_tokens: bool,
+    as_json: bool,
+    samples: int,
+    seed: int,
+    encoding: str,
+) -> None:
+    """Test whether SYSTEM_B is better than SYSTEM_A on GOLD.
+
+    Counts the sentences that B improves and worsens, with the sign test, and tests the difference in
+    right heads by a paired randomization test. Each file is read once, so that pipes will do; - is standard
+    input.
+
+    \b
+    Example:
+      mtparse compare test.conll a.conll b.conll
+    """
+    with importing():
+        import json
+        from itertools import tee
+
+        from mtparse.evaluation import significance
+        from mtparse.evaluation.attachment import evaluate_sentences
+        from mtparse.treebank.conll import read_conll
+
+    if [gold, system_a, system_b].count("-") > 1:
+        raise click.UsageError("Only one of GOLD, SYSTEM_A and SYSTEM_B can be standard input.")
+    golds = tee(read_conll(gold, encoding=encoding, heads="required"))
+    systems = [read_conll(system, encoding=encoding, short_rows=True) for system in (system_a, system_b)]
+    scored = [
+        evaluate_sentences(right, guess, punctuation=all_tokens)
+        for right, guess in zip(golds, systems, strict=True)
+    ]
+    pairs = list(zip(*scored, strict=True))  # side by side: each file is read once, a sentence at a time
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    found = significance.compare(first, second, samples=samples, seed=seed)
+    write(json.dumps(found.as_dict()) if as_json else significance.format_comparison(found))
+    if found.uas_a != found.uas_a:
+        warn("nothing was scored" + ("" if all_tokens else "; with --all-tokens punctuation counts too"))

@@ -1,0 +1,1 @@
+"""Configs of single runs: YAML, every check of it, frozen dataclasses."""

@@ -1,0 +1,1 @@
+"""Scores of parsers, and whether two differ by more than chance."""

@@ -1,0 +1,291 @@
+"""Attachment scores by the rules of the CoNLL-X shared task's script.
+
+Scores are counts that add; percentages are formed once, at the end. The system's heads need not form
+a tree: every token is scored for itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import zip_longest
+from typing import NoReturn
+
+from mtparse.errors import ConllError
+from mtparse.treebank.sentence import Sentence
+
+
+@lru_cache(maxsize=1 << 16)
+def is_punctuation(form: str) -> bool:
+    """Whether every character of a non-empty form is in a Unicode punctuation category (P*).
+
+    Symbols such as ``$``, ``+`` or the grave accent are no punctuation; ``_`` and ``%`` are.
+    """
+    return form != "" and all(unicodedata.category(character)[0] == "P" for character in form)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Counts of one or more sentences; ``+`` joins them.
+
+    Attributes
+    ----------
+    correct_heads, correct_labels, correct_both : int
+        Scored tokens with the right HEAD, the right DEPREL, and both.
+    scored : int
+        Tokens that count: all but punctuation, unless that was asked for.
+    words : int
+        All tokens.
+    sentences : int
+        All sentences.
+    complete : int
+        Sentences in which no scored token has a wrong HEAD; one without scored tokens is among them.
+    labelled : int
+        Tokens to which the system gave a DEPREL other than ``_``.
+    """
+
+    correct_heads: int = 0
+    correct_labels: int = 0
+    correct_both: int = 0
+    scored: int = 0
+    words: int = 0
+    sentences: int = 0
+    complete: int = 0
+    labelled: int = field(default=0, compare=False)
+
+    def __add__(self, other: Scores) -> Scores:
+        if not isinstance(other, Scores):
+            return NotImplemented
+        return Scores(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+
+    @property
+    def UAS(self) -> float:
+        """Unlabelled attachment score in percent; NaN where nothing is scored."""
+        return percent(self.correct_heads, self.scored)
+
+    @property
+    def LAS(self) -> float:
+        """Labelled attachment score in percent; NaN where nothing is scored."""
+        return percent(self.correct_both, self.scored)
+
+    @property
+    def label_accuracy(self) -> float:
+        """Tokens with the right label in percent, whatever their head; NaN where nothing is scored."""
+        return percent(self.correct_labels, self.scored)
+
+    @property
+    def complete_rate(self) -> float:
+        """Complete sentences in percent of all sentences; NaN where there is none."""
+        return percent(self.complete, self.sentences)
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """Return the figures of ``mtparse eval --json``; None stands for an undefined score."""
+        percentages = {name: getattr(self, name) for name in ("UAS", "LAS", "label_accuracy")}
+        return {
+            **{name: None if math.isnan(value) else value for name, value in percentages.items()},
+            "scored": self.scored,
+            "words": self.words,
+            "sentences": self.sentences,
+            "complete": self.complete,
+        }
+
+
+def evaluate(gold: Iterable[Sentence], system: Iterable[Sentence], *, punctuation: bool = False) -> Scores:
+    """Score the heads and labels of one treebank against another.
+
+    Parameters
+    ----------
+    gold, system : iterable of Sentence
+        The same words in the same sentences; comments, multi-word lines and empty nodes play no part.
+    punctuation : bool
+        Score tokens that consist of punctuation only as well.
+
+    Returns
+    -------
+    Scores
+        Counts over the whole treebank.
+
+    Raises
+    ------
+    ConllError
+        If the two differ in a form or a sentence boundary, if one ends early, or if a head is missing
+        on either side.
+    """
+    return sum(evaluate_sentences(gold, system, punctuation=punctuation), Scores())
+
+
+def evaluate_sentences(
+    gold: Iterable[Sentence], system: Iterable[Sentence], *, punctuation: bool = False
+) -> Iterator[Scores]:
+    """Yield the scores of each sentence in turn; parameters and errors are those of `evaluate`."""
+    last_gold = last_system = None
+    for right, guess in zip_longest(gold, system):
+        if guess is None:
+            _fail_early_end(right, "system", last_system)
+        if right is None:
+            _fail_early_end(guess, "gold", last_gold)
+        yield _score(right, guess, punctuation)
+        last_gold, last_system = right, guess
+
+
+def format_scores(scores: Scores) -> str:
+    """Return the three lines of the CoNLL-X script, without a line end after the last."""
+    rows = (
+        ("Labeled   attachment score:", scores.correct_both, scores.LAS),
+        ("Unlabeled attachment score:", scores.correct_heads, scores.UAS),
+        ("Label accuracy score:      ", scores.correct_labels, scores.label_accuracy),
+    )
+    return "\n".join(
+        f"  {name} {count} / {scores.scored} * 100 = {_two_decimals(value)} %" for name, count, value in rows
+    )
+
+
+def format_report(scores: Scores) -> str:
+    """Return the three lines of the script, then the counts and the rate of complete sentences."""
+    return (
+        f"{format_scores(scores)}\n"
+        f"  Complete sentences:         {scores.complete} / {scores.sentences} * 100 = "
+        f"{_two_decimals(scores.complete_rate)} %\n"
+        f"  Sentences: {scores.sentences}, tokens: {scores.words}, scored: {scores.scored}"
+    )
+
+
+def format_sentences(rows: Iterable[Scores]) -> str:
+    """Return a table with one row a sentence in the form of the CoNLL-X script's option ``-b``."""
+    lines = [
+        "     Sent.          Attachment      Correct        Scoring          ",
+        "    ID Tokens  -   Unlab. Lab.   HEAD HEAD+DEPREL   tokens   - - - -",
+        "  " + "=" * 76,
+    ]
+    for number, row in enumerate(rows, 1):
+        unlabelled, labelled = _two_decimals(row.UAS), _two_decimals(row.LAS)
+        lines.append(
+            f"{number:6}{row.words:5}    0  {unlabelled:>6} {labelled:>6}"
+            f"{row.correct_heads:6}{row.correct_both:8}{row.scored:12}    0 0 0 0"
+        )
+    return "\n".join(lines) + "\n\n"
+
+
+def sentence_records(gold: Iterable[Sentence], rows: Iterable[Scores]) -> Iterator[dict]:
+    """The scores of each sentence and the counts that add, for ``mtparse eval --per-sentence --json``."""
+    for number, (sentence, row) in enumerate(zip(gold, rows, strict=True), 1):
+        figures = row.as_dict()
+        yield {
+            "sentence": number,
+            "sent_id": sentence.sent_id,
+            "text": sentence.text,
+            **{name: figures[name] for name in ("UAS", "LAS", "label_accuracy", "scored", "words")},
+            "correct_heads": row.correct_heads,
+            "correct_labels": row.correct_labels,
+            "correct_both": row.correct_both,
+            "complete": bool(row.complete),
+        }
+
+
+SENTENCE_COUNTS = ("words", "right", "scored_without_punctuation", "right_without_punctuation")
+"""The columns of ``sentences.csv`` that are counts; before the texts, which a copy may leave out."""
+
+
+def format_sentence_counts(
+    sentences: Iterable[Sentence], all_tokens: Iterable[Scores], without_punctuation: Iterable[Scores]
+) -> str:
+    """A CSV table with a row for each test sentence: counts that add, then ``sent_id`` and ``text``."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*SENTENCE_COUNTS, "sent_id", "text"])
+    for sentence, a, b in zip(sentences, all_tokens, without_punctuation, strict=True):
+        counts = (a.words, a.correct_heads, b.scored, b.correct_heads)
+        writer.writerow([*counts, sentence.sent_id, sentence.text])
+    return out.getvalue()
+
+
+def read_sentence_counts(path: str, key: str) -> list[Scores]:
+    """The scores of each test sentence of a finished run, by ``all_tokens`` or ``without_punctuation``.
+
+    Raises
+    ------
+    ValueError
+        If the table does not begin with these columns, or if one of them holds no whole number.
+    """
+    with open(path, encoding="utf-8", newline="") as file:
+        header, *lines = file.read().removesuffix("\n").split("\n")
+    width = len(SENTENCE_COUNTS)
+    if tuple(header.split(",")[:width]) != SENTENCE_COUNTS:
+        raise ValueError(f"{path}: its columns are not {', '.join(SENTENCE_COUNTS)}")
+    # no field holds a line end, and no count a comma or quote: texts of any length need not be looked at
+    found = []
+    for line in lines:
+        words, right, scored, right_scored = map(int, line.split(",", width)[:width])
+        if key == "all_tokens":
+            scored, right_scored = words, right
+        found.append(Scores(correct_heads=right_scored, scored=scored, words=words, sentences=1))
+    return found
+
+
+def percent(correct: int, total: int) -> float:
+    # from the errors, as in the script: so that the last printed digit is the same
+    return 100 - (total - correct) * 100 / total if total else math.nan
+
+
+def _two_decimals(value: float) -> str:
+    return "NaN" if math.isnan(value) else f"{value:.2f}"
+
+
+def _score(gold: Sentence, system: Sentence, punctuation: bool) -> Scores:
+    forms = gold.forms
+    if forms != system.forms:
+        _fail_difference(gold, system)
+    for sentence in (gold, system):
+        if not sentence.has_heads:
+            word = sentence.heads.index(-1)
+            raise ConllError(
+                sentence.path,
+                sentence.lines[word],
+                f"sentence {sentence.number}: HEAD missing (_) for word {word + 1}; nothing to score there",
+            )
+    heads = labels = both = scored = 0
+    for form, right, guess, label, guessed in zip(
+        forms, gold.heads, system.heads, gold.deprels, system.deprels, strict=True
+    ):
+        if not punctuation and is_punctuation(form):
+            continue
+        scored += 1
+        heads += right == guess
+        labels += label == guessed
+        both += right == guess and label == guessed
+    labelled = len(system) - system.deprels.count("_")
+    return Scores(heads, labels, both, scored, len(gold), 1, int(heads == scored), labelled)
+
+
+def _fail_difference(gold: Sentence, system: Sentence) -> NoReturn:
+    """Raise the error that names the first word in which two sentences differ."""
+    words = enumerate(zip(gold.forms, system.forms, strict=False))
+    index = next((i for i, (right, guess) in words if right != guess), min(len(gold), len(system)))
+    where, line = f"sentence {system.number}", system.lines[min(index, len(system) - 1)]
+    if index == len(gold):
+        end = f"in {gold.path} it ends at line {gold.lines[-1]} after {len(gold)} words"
+        message = f"{where} goes on with {_word(system, index)}, but {end}"
+    elif index == len(system):
+        place = f"{gold.path}:{gold.lines[index]}"
+        more = f"in {place} it goes on with {_word(gold, index)}"
+        message = f"{where} ends after {len(system)} words, but {more}"
+    else:
+        place = f"{gold.path}:{gold.lines[index]}"
+        message = f"{where}: {_word(system, index)} stands here, but in {place} {_word(gold, index)}"
+    raise ConllError(system.path, line, message)
+
+
+def _fail_early_end(rest: Sentence, role: str, last: Sentence | None) -> NoReturn:
+    """Raise the error for the file of the given role, which ends where `rest` begins in the other."""
+    end = f"{last.path} ends after sentence {last.number}, line {last.lines[-1]}" if last else "is empty"
+    raise ConllError(rest.path, rest.line, f"sentence {rest.number} begins here, but the {role} file {end}")
+
+
+def _word(sentence: Sentence, index: int) -> str:
+    form = sentence.rows[index][1]
+    return f"word {index + 1}, {(form if len(form) <= 40 else form[:40] + '...')!r}"

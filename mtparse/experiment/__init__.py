@@ -1,0 +1,1 @@
+"""Runs and grids of runs: data in, tuning, directories, tables and figures out."""

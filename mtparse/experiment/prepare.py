@@ -1,0 +1,98 @@
+"""From treebanks to what trainers see: trees made projective, features counted, all arcs' rows made."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtparse.config.run import Config
+from mtparse.errors import ConfigError, MtparseError
+from mtparse.evaluation.attachment import is_punctuation
+from mtparse.experiment.tuning import Prepared
+from mtparse.features.index import FeatureIndex
+from mtparse.features.templates import FEATURE_SETS
+from mtparse.runtime.progress import Progress
+from mtparse.runtime.threads import Workers
+from mtparse.training.build_design import extract_training, extract_validation
+from mtparse.training.design_cache import Training, cached, fingerprint
+from mtparse.training.objectives import Family
+from mtparse.treebank.gold import Treebank
+from mtparse.treebank.projectivize import projectivize
+from mtparse.treebank.trees import is_projective
+
+
+def prepare(
+    config: Config,
+    training: Treebank,
+    valid: Treebank | None,
+    single: bool,
+    workers: Workers,
+    progress: Progress,
+    cache: str | None = None,
+) -> tuple[FeatureIndex, Prepared]:
+    """Count features and extract the rows of all arcs, or take them from the directory ``cache``."""
+    heads = training.heads
+    if config.trees == "projective":
+        root = "single" if single else "multi"
+        heads = [h if is_projective(h) else projectivize(h, root) for h in heads]
+        changed = sum(a is not b for a, b in zip(heads, training.heads, strict=True))
+        progress.say(f"projectivized {changed} of {len(heads)} training sentences")
+
+    def make(folder: str | None = None) -> Training:
+        return _extract(config, training, heads, workers, progress, folder)
+
+    if cache is None:
+        index, rows, columns = make()
+    else:
+        name = fingerprint(training.rows, heads, config.features)
+        index, rows, columns = cached(cache, name, make)
+    progress.say(
+        f"{len(heads)} sentences, {training.words} words, {len(index.templates)} templates, "
+        f"{len(index)} features in {len(columns)} columns"
+    )
+    family = Family(config.trees == "projective", single)
+    places = [f"{s.path}:{s.line}" for s in training.sentences]
+    if valid is None:
+        return index, Prepared(rows, columns, family, places)
+    counted = np.array(
+        [c for s in valid.sentences for c in (False, *(not is_punctuation(form) for form in s.forms))]
+    )
+    if not config.punctuation and not counted.any():
+        raise ConfigError("punctuation = false: the validation data holds nothing but punctuation")
+    held_out = extract_validation(index, columns, valid.rows, valid.heads, workers=workers)
+    return index, Prepared(rows, columns, family, places, held_out, counted)
+
+
+def _extract(
+    config: Config,
+    training: Treebank,
+    heads: list[np.ndarray],
+    workers: Workers,
+    progress: Progress,
+    folder: str | None,
+) -> Training:
+    settings = config.features
+    templates = [*FEATURE_SETS[settings.set], *settings.templates]
+    index = FeatureIndex.build(
+        training.rows, heads, templates, source=settings.source, min_count=settings.min_count
+    )
+    if not index.templates:
+        raise MtparseError(
+            "no feature template can be used: the training data lack a column that each of "
+            "features.templates reads (lemmas, FEATS)"
+        )
+    if not len(index):
+        raise MtparseError(
+            f"no feature is seen on {settings.min_count} arcs of the training data: lower features.min_count"
+        )
+    task = progress.task("extracting features", len(heads))
+    rows, columns = extract_training(
+        index,
+        training.rows,
+        heads,
+        merge=settings.merge,
+        workers=workers,
+        progress=task.update,
+        folder=folder,
+    )
+    task.close()
+    return index, rows, columns

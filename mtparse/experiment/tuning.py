@@ -1,0 +1,194 @@
+"""Training with every C of a list, and keeping the pass that does best on validation data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from mtparse.config.run import Config
+from mtparse.errors import MtparseError, NumericsError
+from mtparse.evaluation.attachment import percent
+from mtparse.runtime.threads import Workers
+from mtparse.training.checkpoints import Checkpoint, Choice, Run, Unfinished
+from mtparse.training.design import ArcRows, Columns
+from mtparse.training.loop import Pass, TrainResult
+from mtparse.training.objectives import Family, attachment, squared_norm
+from mtparse.training.trainers import TRAINERS
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A training set, and the validation set in terms of its columns.
+
+    ``places`` says where each training sentence stands; ``counted`` is bool, laid out like ``valid.gold``:
+    the words that are no punctuation.
+    """
+
+    rows: ArcRows
+    columns: Columns
+    family: Family
+    places: list[str]
+    valid: ArcRows | None = None
+    counted: np.ndarray | None = None
+
+
+Log = Callable[[dict], None]
+
+PASS_COLUMNS = (
+    "event", "refit", "C", "pass", *(f.name for f in fields(Pass) if f.name != "number"), "norm",
+    "valid_uas_mst", "valid_uas_eisner",
+    "valid_uas_mst_without_punctuation", "valid_uas_eisner_without_punctuation", "seconds",
+)  # fmt: skip
+"""What the log says of every pass, whatever the trainer and the decoders: what one does not have is None."""
+
+
+def decoders(config: Config) -> tuple[str, ...]:
+    """The decoders that validation compares, the family's own one first."""
+    if config.decoder != "auto":
+        return (config.decoder,)
+    return ("eisner",) if config.trees == "projective" else ("mst", "eisner")
+
+
+def costs(config: Config) -> list[float | None]:
+    """The values of C from small to large; of a trainer that has none, None."""
+    return [None] if config.trainer.C is None else sorted(config.trainer.C)
+
+
+def chains(config: Config) -> list[list[float | None]]:
+    """The values of C in lists that are independent of one another: with warm starts one list of all."""
+    return [costs(config)] if config.trainer.warm_start else [[C] for C in costs(config)]
+
+
+def run_trainer(
+    config: Config,
+    data: Prepared,
+    C: float | None,
+    workers: Workers,
+    log: Log = lambda record: None,
+    *,
+    passes: int | None = None,
+    start: TrainResult | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+    checkpoint: Checkpoint | None = None,
+) -> tuple[Run, list[dict]]:
+    """Train once, or go on with it, or find it done.
+
+    Parameters
+    ----------
+    C
+        None for the perceptron.
+    log
+        Called with a record of every pass, those of before an interruption too.
+    passes
+        Those of a refit, instead of the config's.
+    start
+        What a warm start goes on from: the result with the C before.
+    cancelled
+        Asked after every pass; True ends the run with KeyboardInterrupt.
+    checkpoint
+        Where an interrupted training is kept.
+
+    Returns
+    -------
+    The run and its records.
+
+    Raises
+    ------
+    NumericsError
+        If a number is not finite or a loss below 0, with the sentence and the pass.
+    """
+    settings, refit = config.trainer, passes is not None
+    so_far = Unfinished()
+    if checkpoint is not None:
+        if (found := checkpoint.finished()) is not None:
+            for record in found[1]:
+                log(record)
+            return found
+        so_far = checkpoint.unfinished()
+        for record in so_far.records:
+            log(record)
+    spent = so_far.records[-1]["seconds"] if so_far.records else 0.0
+    began = time.monotonic() - spent
+    best = so_far.best
+
+    def note(record: dict) -> None:
+        so_far.records.append(record)
+        log(record)
+
+    def on_pass(record: Pass, u: np.ndarray) -> bool:
+        if cancelled():
+            raise KeyboardInterrupt
+        norm = float(np.sqrt(squared_norm(data.columns, u)))
+        if not np.isfinite(norm) or (record.objective is not None and not np.isfinite(record.objective)):
+            raise MtparseError(f"training: the weights are not finite after pass {record.number} (C = {C})")
+        figures = {"pass": record.number, **asdict(record), "norm": norm}
+        line = {name: figures.get(name) for name in PASS_COLUMNS}
+        line |= {"event": "pass", "refit": refit, "C": C}
+        if data.valid is not None:
+            assert data.counted is not None
+            weights = u / data.columns.multiplicity
+            scores = attachment(
+                data.valid, data.counted, data.family.single, weights, decoders(config), workers
+            )
+            for decoder, score in scores.items():
+                right = score.right if config.punctuation else score.right_counted
+                counts = {
+                    "all_tokens": (score.right, score.words),
+                    "without_punctuation": (score.right_counted, score.counted),
+                }
+                shown = {name: percent(*pair) if pair[1] else None for name, pair in counts.items()}
+                line[f"valid_uas_{decoder}"] = shown["all_tokens"]
+                line[f"valid_uas_{decoder}_without_punctuation"] = shown["without_punctuation"]
+                if decoder not in best or right > best[decoder].right:
+                    best[decoder] = Choice(C, record.number, decoder, right, shown, u.copy())
+                    so_far.latest_best = record.number
+        line["seconds"] = round(time.monotonic() - began, 3)
+        note(line)
+        return data.valid is not None and 0 < settings.patience <= record.number - so_far.latest_best
+
+    def keep(number: int, arrays: Callable[[], dict[str, np.ndarray]]) -> None:
+        if checkpoint is not None:
+            checkpoint.keep(number, so_far, arrays)
+
+    train, names = TRAINERS[settings.name]
+    options: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    options |= {"on_pass": on_pass, "workers": workers, "resumed": so_far.resumed, "keep": keep}
+    if passes is not None:
+        options["passes"] = passes
+    if settings.name != "log-linear":
+        options["seed"] = config.seed
+    elif checkpoint is not None:
+        options["journal"] = checkpoint.journal(len(data.columns))
+    if C is not None:
+        options |= {"C": C, "start": start.state if start else None}
+    try:
+        result = train(data.rows, data.columns, data.family, **options)
+    except NumericsError as error:
+        raise MtparseError(f"{data.places[error.sentence]}: {error} (C = {C})") from error
+    finally:
+        if "journal" in options:
+            options["journal"].close()
+    ended = {"passes": result.passes, "converged": result.converged, "reason": result.reason}
+    note({"event": "end", "refit": refit, "C": C, **ended})
+    if not settings.warm_start:
+        result = replace(result, state={})  # as large as the training arcs
+    run = Run(C, result, best)
+    if checkpoint is not None:
+        checkpoint.finish(run, so_far.records)
+    return run, so_far.records
+
+
+def choose(config: Config, runs: list[Run]) -> Choice:
+    """The best point on validation data; without any, the end of the (only) run.
+
+    Among equals: the earlier decoder of :func:`decoders`, the smaller C, the earlier pass.
+    """
+    candidates = [run.best[d] for d in decoders(config) for run in runs if d in run.best]
+    if candidates:
+        return max(candidates, key=lambda choice: choice.right)
+    (run,) = runs
+    return Choice(run.C, run.result.passes, decoders(config)[0], 0, {}, run.result.u)

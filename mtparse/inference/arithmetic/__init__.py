@@ -1,0 +1,1 @@
+"""Numbers beyond the range of float64, and how scores are brought into it."""

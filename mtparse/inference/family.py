@@ -1,0 +1,228 @@
+"""Exact inference over dependency trees: four tree families, three problems.
+
+Conventions. Position 0 is the root symbol, words are 1..n. ``scores[head, modifier]`` has shape
+(n + 1, n + 1); column 0 and the diagonal are never read, whatever is in them; ``-inf`` forbids an arc. The
+weight of a tree is exp of the sum of its arcs' scores. Heads are int64 of length n + 1, ``heads[0]`` is -1.
+
+A family is named by ``trees`` and ``root``:
+
+============== ================================================================================
+nonprojective  all trees; the Matrix-Tree theorem (Koo, Globerson, Carreras, Collins 2007,
+               section 3) and Chu-Liu-Edmonds
+projective     trees without crossing arcs; Eisner's algorithms (ibid., section 2.2)
+single         exactly one word depends on the root symbol
+multi          at least one does
+============== ================================================================================
+
+No words (n = 0) have one tree, the empty one: log-partition 0, no marginals, heads [-1]. This holds for
+single-root families too, so that an empty sentence is no special case to callers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mtparse.errors import NoTreeError
+from mtparse.inference.dispatch import BEST_TREE, LOG_PARTITION, MARGINALS
+
+__all__ = ["FAMILIES", "LARGEST_SCORE", "ROOTS", "TREES", "TreeFamily"]
+
+TREES = ("nonprojective", "projective")
+ROOTS = ("single", "multi")
+LARGEST_SCORE = 1e12
+"""Scores beyond this size are refused: their rounding alone would be 1e-4 of a nat and more."""
+
+
+@dataclass(frozen=True)
+class TreeFamily:
+    """A set of dependency trees over n words, and exact inference over it.
+
+    Parameters
+    ----------
+    trees : {"nonprojective", "projective"}
+        Which trees there are.
+    root : {"single", "multi"}
+        Whether exactly one word or at least one depends on the root symbol.
+
+    Raises
+    ------
+    ValueError
+        For other names; the message lists the right ones.
+
+    Notes
+    -----
+    All methods take ``scores``, array-like of shape (n + 1, n + 1), ``scores[head, modifier]``, converted to
+    float64 and never changed. They raise ``ValueError`` for another shape, and for NaN, ``+inf`` or a finite
+    score beyond `LARGEST_SCORE` in any cell but those of column 0 and the diagonal; the message names the
+    cell. Forbid an arc by ``-inf``. Masked arrays and complex numbers are a ``TypeError``.
+    """
+
+    trees: str = "nonprojective"
+    root: str = "single"
+
+    def __post_init__(self) -> None:
+        for field, value, names in (("trees", self.trees, TREES), ("root", self.root, ROOTS)):
+            if value not in names:
+                raise ValueError(f"{field} must be one of {', '.join(names)}; got {value!r}")
+
+    @property
+    def projective(self) -> bool:
+        """Whether the trees are projective, by which kernels are chosen."""
+        return self.trees == "projective"
+
+    @property
+    def single(self) -> bool:
+        """Whether the trees have exactly one root arc; an argument of the kernels."""
+        return self.root == "single"
+
+    def __str__(self) -> str:
+        return f"{self.trees} {self.root}-root"
+
+    def log_partition(self, scores) -> float:
+        """Logarithm of the sum of the weights of all trees.
+
+        Parameters
+        ----------
+        scores : array-like, shape (n + 1, n + 1)
+            See the notes of the class.
+
+        Returns
+        -------
+        float
+            ``-inf`` if there is no tree. O(n³). Koo et al. (2007), sections 2.2, 3.1 and 3.3.
+
+        Raises
+        ------
+        ValueError
+            See the notes of the class.
+        """
+        scores = _checked(scores)
+        if scores.shape[0] == 1:
+            return 0.0
+        return float(LOG_PARTITION[self.projective](scores, self.single))
+
+    def marginals(self, scores) -> np.ndarray:
+        """Probability of each arc in a tree drawn in proportion to its weight.
+
+        Parameters
+        ----------
+        scores : array-like, shape (n + 1, n + 1)
+            See the notes of the class.
+
+        Returns
+        -------
+        float64 array, shape (n + 1, n + 1)
+            ``marginals[head, modifier]``; columns 1..n sum to 1, column 0 and the diagonal are 0. O(n³).
+            Koo et al. (2007), sections 3.2 and 3.3.
+
+        Raises
+        ------
+        NoTreeError
+            If there is no tree.
+        ValueError
+            See the notes of the class.
+        """
+        return self.marginals_and_log_partition(scores)[0]
+
+    def marginals_and_log_partition(self, scores) -> tuple[np.ndarray, float]:
+        """`marginals` and `log_partition` together, at the price of the former.
+
+        Parameters
+        ----------
+        scores : array-like, shape (n + 1, n + 1)
+            See the notes of the class.
+
+        Returns
+        -------
+        marginals : float64 array, shape (n + 1, n + 1)
+        log_partition : float
+
+        Raises
+        ------
+        NoTreeError
+            If there is no tree.
+        ValueError
+            See the notes of the class.
+        """
+        scores = _checked(scores)
+        mu = np.zeros_like(scores)
+        if scores.shape[0] == 1:
+            return mu, 0.0
+        log_z = float(MARGINALS[self.projective](scores, self.single, mu))
+        if log_z == -np.inf:
+            raise self._no_tree(scores)
+        return mu, log_z
+
+    def best_tree(self, scores) -> np.ndarray:
+        """The tree with the highest sum of scores.
+
+        Ties are broken the same way every time. Non-projective: of equally good arcs into a word, or into
+        a contracted cycle, the one with the lowest head. Projective: span by span towards low heads, see
+        `eisner.best_projective_tree`.
+
+        Parameters
+        ----------
+        scores : array-like, shape (n + 1, n + 1)
+            See the notes of the class.
+
+        Returns
+        -------
+        int64 array, shape (n + 1,)
+            Heads; ``heads[0] = -1``. O(n²) time for non-projective, O(n³) for projective trees.
+
+        Raises
+        ------
+        NoTreeError
+            If there is no tree.
+        ValueError
+            See the notes of the class.
+        """
+        scores = _checked(scores)
+        heads = np.full(scores.shape[0], -1, np.int64)
+        if scores.shape[0] > 1 and BEST_TREE[self.projective](scores, self.single, heads) == -np.inf:
+            raise self._no_tree(scores)
+        return heads
+
+    def _no_tree(self, scores) -> NoTreeError:
+        """The error for scores without a tree, with the reason where one is easy to see."""
+        words = scores.shape[0] - 1
+        allowed = scores > -np.inf
+        np.fill_diagonal(allowed, False)
+        headless = np.flatnonzero(~allowed[:, 1:].any(axis=0)) + 1
+        if headless.size:
+            reason = f"all arcs into word {headless[0]} are forbidden"
+        elif not allowed[0, 1:].any():
+            reason = "all arcs from the root are forbidden"
+        else:
+            reason = "the arcs that are not forbidden contain none"
+        return NoTreeError(f"no {self} tree over {words} words: {reason}")
+
+
+FAMILIES = {(trees, root): TreeFamily(trees, root) for trees in TREES for root in ROOTS}
+"""Every family by its two names."""
+
+
+def _checked(scores) -> np.ndarray:
+    """``scores`` as a C-contiguous float64 matrix fit for the kernels; the input itself where possible."""
+    if isinstance(scores, np.ma.MaskedArray):
+        raise TypeError("scores is a masked array; forbid arcs by -inf: scores.filled(-np.inf)")
+    if np.iscomplexobj(scores):
+        raise TypeError("scores are complex; they must be real numbers")
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    if not scores.flags.writeable:
+        # Read-only arrays are a type of their own to numba: another compilation of every kernel.
+        scores = scores.copy()
+    if scores.ndim != 2 or scores.shape[0] != scores.shape[1] or scores.shape[0] == 0:
+        raise ValueError(f"scores must have shape (n + 1, n + 1); got {scores.shape}")
+    wrong = np.isnan(scores) | (scores == np.inf) | ((np.abs(scores) > LARGEST_SCORE) & np.isfinite(scores))
+    wrong[:, 0] = False
+    np.fill_diagonal(wrong, False)
+    if wrong.any():
+        head, modifier = (int(index) for index in np.argwhere(wrong)[0])
+        raise ValueError(
+            f"scores[{head}, {modifier}] is {scores[head, modifier]}; "
+            f"a score is -inf (arc forbidden) or within ±{LARGEST_SCORE:g}"
+        )
+    return scores

@@ -1,0 +1,1 @@
+"""All trees: the Matrix-Tree theorem and Chu-Liu-Edmonds."""

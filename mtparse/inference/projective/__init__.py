@@ -1,0 +1,1 @@
+"""Trees without crossing arcs: Eisner's algorithms."""

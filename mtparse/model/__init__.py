@@ -1,0 +1,1 @@
+"""Trained models: their files, parsing with them, what they say of themselves."""

@@ -1,0 +1,1 @@
+"""What everything stands on: compiled kernels, threads, files that appear whole, progress."""

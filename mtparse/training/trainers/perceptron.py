@@ -1,0 +1,71 @@
+"""Averaged perceptron (Collins 2002), the paper's baseline."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtparse.inference.dispatch import best_tree_address
+from mtparse.runtime.threads import Workers
+from mtparse.training.design import ArcRows, Columns
+from mtparse.training.loop import (
+    STOPPED,
+    Keep,
+    OnPass,
+    Pass,
+    Resumed,
+    TrainResult,
+    keep_nothing,
+    out_of_passes,
+    passes_left,
+    require_good,
+)
+from mtparse.training.losses import perceptron_pass
+from mtparse.training.objectives import Family
+
+
+def train_perceptron(
+    rows: ArcRows,
+    columns: Columns,
+    family: Family,
+    *,
+    passes: int,
+    on_pass: OnPass,
+    workers: Workers,
+    shuffle: bool = False,
+    seed: int = 1,
+    resumed: Resumed | None = None,
+    keep: Keep = keep_nothing,
+) -> TrainResult:
+    """Train for at most ``passes`` passes.
+
+    On a sentence decoded wrongly the gold arcs' features are added and the predicted arcs' subtracted;
+    the model is the mean of the weights after every sentence of every pass. Averaging is lazy and
+    exact. The sentences come in the order of the file, or, with ``shuffle``, in a new order each pass.
+
+    Cost: per pass one sparse product and one best tree a sentence. Sequential: one thread.
+
+    Raises
+    ------
+    NumericsError
+        If a score is not finite, with the sentence and the pass.
+    """
+    if resumed is None:
+        done, u, total = 0, np.zeros(len(columns)), np.zeros(len(columns))
+    else:
+        done, u, total = resumed.passes, resumed.arrays["u"], resumed.arrays["total"]
+    step = done * rows.sentences
+    best_tree_at = best_tree_address(family.projective)
+    mean = u
+    for number, order in passes_left(passes, done, rows.sentences, shuffle, seed):
+        step, wrong, bad = perceptron_pass(
+            rows, order, best_tree_at, family.single, columns.multiplicity, u, total, step
+        )
+        require_good(bad, number)
+        mean = u - total / step
+        if on_pass(Pass(number, wrong=wrong), mean):
+            return TrainResult(mean, number, False, STOPPED)
+        if wrong == 0:
+            return TrainResult(mean, number, True, "converged: a pass without a mistake")
+        if number < passes:
+            keep(number, lambda: {"u": u, "total": total})
+    return TrainResult(mean, passes, False, out_of_passes(passes))

@@ -1,0 +1,1 @@
+"""Treebanks: bytes to sentences and back, head arrays, every check, statistics."""

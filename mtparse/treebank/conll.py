@@ -1,0 +1,136 @@
+"""Reading and writing treebanks in the ten columns of CoNLL-X and CoNLL-U.
+
+Lines end at LF and columns at tabs, nowhere else: a form may hold any other character, Unicode line
+separators and blanks included. The reader is lenient about what does no harm (CRLF, a byte order
+mark, no final newline, several blank lines) and refuses the rest with the physical line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, TextIO
+
+from mtparse.runtime.files import atomic_writer
+from mtparse.runtime.incoming import Incoming, incoming
+from mtparse.treebank.byte_source import Source, check_encoding, source_name
+from mtparse.treebank.reader import Reader
+from mtparse.treebank.sentence import Sentence, format_sentence
+
+FORMATS = ("auto", "conllx", "conllu")
+HEADS = ("optional", "required", "unchecked", "ignore")
+
+
+def read_conll(
+    source: Source,
+    *,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    heads: str = "optional",
+    short_rows: bool = False,
+) -> Iterator[Sentence]:
+    """Read a treebank sentence by sentence, in constant memory.
+
+    Parameters
+    ----------
+    source : str, path or stream
+        ``-`` is standard input; a stream may give bytes or text. Data compressed by gzip, xz or bzip2 are
+        recognised by their content and unpacked.
+    format : {"auto", "conllx", "conllu"}
+        ``conllx`` refuses multi-word lines and empty nodes, which only CoNLL-U has. Lines that start
+        with ``#`` are comments in all of them.
+    encoding : str
+        Encoding of the bytes, one in which tabs, line ends and digits are as in ASCII.
+    heads : {"optional", "required", "unchecked", "ignore"}
+        ``optional`` accepts ``_`` in the HEAD column (-1) and words that are their own heads; ``required``
+        refuses both. Heads that are no integer or out of range are errors in both. ``unchecked`` and
+        ``ignore`` do not look at the column: heads are then integers as they stand, and -1 for all else, as
+        `mtparse.treebank.head_column.head_value` gives them; `mtparse.treebank.trees.head_faults` says what
+        is wrong with them. Longer cycles are never errors here, see `mtparse.treebank.trees.check_tree`.
+    short_rows : bool
+        Accept rows of the first eight columns, as in the outputs of parsers at the shared task; the
+        other two become ``_``.
+
+    Returns
+    -------
+    iterator of Sentence
+        Comments with no words below them go to the next sentence; at the end of the file they are
+        dropped. From a pipe, a sentence is there as soon as the blank line below it has come; what works
+        on many at a time can tell when there are no more at the moment, see `mtparse.runtime.incoming`.
+
+    Raises
+    ------
+    ConllError
+        On reading the faulty sentence; names the file and the physical line.
+    ConfigError
+        If the encoding is unknown or not an extension of ASCII.
+    OSError
+        If the file cannot be opened or read.
+    ValueError
+        If ``format`` or ``heads`` is none of the above, or if ``source`` is the text itself.
+    """
+    if isinstance(source, str) and ("\n" in source or "\t" in source):
+        raise ValueError("source is the text of a treebank, not the name of a file; give io.StringIO(text)")
+    if isinstance(source, io.TextIOBase):
+        encoding = "utf-8"
+    if format not in FORMATS:
+        raise ValueError(f"format is {format!r}; it can be {', '.join(FORMATS)}")
+    if heads not in HEADS:
+        raise ValueError(f"heads is {heads!r}; it can be {', '.join(HEADS)}")
+    encoding = check_encoding(encoding)
+    return Incoming(Reader(source_name(source), format, encoding, heads, short_rows).sentences(source))
+
+
+def write_conll(
+    sentences: Iterable[Sentence], target: str | os.PathLike | BinaryIO | TextIO, *, encoding: str = "utf-8"
+) -> None:
+    """Write sentences, each closed by one blank line; line ends are LF.
+
+    Parameters
+    ----------
+    sentences : iterable of Sentence
+        May be reading from the very file that is written.
+    target : str, path or stream
+        A file appears under its name only when all sentences are written; one whose name ends in
+        ``.gz`` is compressed. Other streams are flushed whenever the next sentence must be waited for,
+        so that who reads them has all that can be had.
+    encoding : str
+        Encoding of the output; a text stream has its own.
+
+    Raises
+    ------
+    ConllError
+        At a sentence that could not be read back, see `mtparse.treebank.sentence.format_sentence`.
+    OSError
+        If the target cannot be written.
+    """
+    encoding = check_encoding(encoding)
+    if isinstance(target, io.TextIOBase):
+        for sentence in incoming(sentences):
+            if sentence is None:
+                target.flush()
+            else:
+                target.write(format_sentence(sentence))
+        return
+    if not isinstance(target, (str, os.PathLike)):
+        _write(sentences, target, encoding, target.flush)
+        return
+    with atomic_writer(target, "wb") as file:
+        if os.fspath(target).endswith(".gz"):
+            # no name and no time in the header, no flush in between: the same sentences give the same bytes
+            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+                _write(sentences, packed, encoding, lambda: None)
+        else:
+            _write(sentences, file, encoding, file.flush)
+
+
+def _write(
+    sentences: Iterable[Sentence], target: BinaryIO, encoding: str, flush: Callable[[], object]
+) -> None:
+    for sentence in incoming(sentences):
+        if sentence is None:
+            flush()
+        else:
+            target.write(format_sentence(sentence).encode(encoding))

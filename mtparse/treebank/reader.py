@@ -1,0 +1,312 @@
+"""One pass over the lines of a treebank: sentences, and every check of them.
+
+The common sentence is checked as a whole by a few operations that run in C; only when one of them
+fails is it looked at line by line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from operator import eq, itemgetter
+
+from mtparse.errors import ConllError
+from mtparse.treebank.byte_source import InputError, Source, read_lines
+from mtparse.treebank.head_column import shown, small_int, word_fault
+from mtparse.treebank.sentence import COLUMNS, Sentence
+
+_WORD = re.compile(r"[0-9]+")
+_RANGE = re.compile(r"([0-9]+)-([0-9]+)")
+_EMPTY_NODE = re.compile(r"([0-9]+)\.[0-9]+")
+_DECLARED = re.compile(r"#\s*global\.columns\s*=(.*)")
+_COLUMNS_U = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+_id_of, _head_of = itemgetter(0), itemgetter(6)
+
+
+class _Numerals:
+    """The decimal numerals 1, 2, ... as text and the values of 0, 1, 2, ..., as far as needed."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.values = {"_": -1, "0": 0}
+
+    def extend(self, size: int) -> None:
+        if size > len(self.texts):
+            for number in range(len(self.texts) + 1, max(size, 2 * len(self.texts)) + 1):
+                self.texts.append(str(number))
+                self.values[self.texts[-1]] = number
+
+
+class Reader:
+    """Splits a file into sentences and checks each; parameters as for `mtparse.treebank.conll.read_conll`.
+
+    Every fault goes through :meth:`fault`, which raises. A subclass may note it and return instead: then
+    the reader goes on as well as the fault allows, and leaves rows it cannot use out of the sentence.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        format: str = "auto",
+        encoding: str = "utf-8",
+        heads: str = "optional",
+        short_rows: bool = False,
+    ) -> None:
+        self.path = path
+        self.format = format
+        self.encoding = encoding
+        self.hint = f"the file is read as {encoding}, name another with `encoding:` or --encoding"
+        self.heads = heads
+        self.short_rows = short_rows
+        self.number = 1
+        self.comments: list[str] = []  # those of a block without words
+        self.numerals = _Numerals()
+        self.numerals.extend(128)
+
+    def fault(self, line: int, message: str) -> None:
+        """Refuse the file."""
+        raise ConllError(self.path, line, message)
+
+    def sentence_fault(self, line: int, message: str) -> None:
+        """Refuse the sentence that is being read."""
+        self.fault(line, f"sentence {self.number}: {message}")
+
+    def sentence_oddity(self, line: int, message: str) -> None:
+        """Take notice of what is read but may be an accident. Does nothing; a subclass may."""
+
+    def sentences(self, source: Source) -> Iterator[Sentence | None]:
+        """Yield the sentences of a file, and None wherever more of it may have to be waited for."""
+        for block, first in self.blocks(source):
+            if block is None:
+                yield None
+                continue
+            sentence = self.parse(block, first)
+            if sentence is not None:
+                yield sentence
+                self.number += 1
+
+    def blocks(self, source: Source) -> Iterator[tuple[list[bytes] | None, int]]:
+        """Yield what stands between blank lines: raw lines, and the number of the first.
+
+        And None in place of the lines wherever more may have to be waited for.
+        """
+        line = 0
+        block: list[bytes] = []
+        begun = False
+        try:
+            for piece in read_lines(source):
+                if piece is None:
+                    yield None, line
+                    continue
+                marked = not begun and piece.startswith(codecs.BOM_UTF8)
+                begun = True
+                for raw in self.lines(piece[len(codecs.BOM_UTF8) :] if marked else piece, marked=marked):
+                    line += 1
+                    if not raw.isspace():
+                        block.append(raw)
+                    elif block:
+                        yield block, line - len(block)
+                        block = []
+        except InputError as error:
+            self.fault(line + 1, str(error))
+            return
+        if block:
+            yield block, line + 1 - len(block)
+        self.end()
+
+    def lines(self, piece: bytes, *, marked: bool) -> Iterable[bytes]:
+        """The lines of a piece of the file; ``marked`` is whether a byte order mark stood before it."""
+        return io.BytesIO(piece)
+
+    def end(self) -> None:
+        """The file has been read."""
+
+    def parse(self, block: list[bytes], first: int) -> Sentence | None:
+        """Make a sentence of the raw lines of a block that begins at line `first`, if it has words."""
+        lines = self.decode(block, first)
+        leading = 0
+        while leading < len(lines) and lines[leading].startswith("#"):
+            leading += 1
+        if leading == len(lines):
+            for place, text in enumerate(lines, first):
+                self.check_comment(place, text)
+            self.comments += lines
+            return None
+        for place, text in enumerate(lines[:leading], first):
+            self.check_comment(place, text)
+        extras = [(0, text) for text in self.comments + lines[:leading]]
+        self.comments = []
+        rows = [text.split("\t") for text in lines[leading:]]
+        if self.short_rows:
+            rows = [row if len(row) != 8 else [*row, "_", "_"] for row in rows]
+        size = len(rows)
+        places: Sequence[int] = range(first + leading, first + leading + size)
+        self.numerals.extend(size)
+        whole = set(map(len, rows)) == {10} and "" not in chain.from_iterable(rows)
+        if not whole or list(map(_id_of, rows)) != self.numerals.texts[:size]:
+            rows, places, more = self.parse_slowly(lines, leading, first)
+            extras += more
+        self.check_heads(rows, places)
+        return Sentence(rows, None, self.number, first, places, extras, self.path)
+
+    def check_comment(self, place: int, text: str) -> None:
+        """Refuse a declaration of other columns than the ten (CoNLL-U Plus)."""
+        if "global.columns" not in text or not (match := _DECLARED.fullmatch(text)):
+            return
+        if tuple(match[1].split()) not in (COLUMNS, _COLUMNS_U):
+            wanted = " ".join(_COLUMNS_U)
+            self.fault(place, f"global.columns declares other columns; the file must have {wanted}")
+
+    def decode(self, block: list[bytes], first: int) -> list[str]:
+        """Return the lines as text, without their ends."""
+        try:
+            text = b"".join(block).decode(self.encoding)
+        except UnicodeError:
+            text = self.decode_slowly(block, first)
+        lines = _split(text)
+        if len(lines) != len(block):
+            self.sentence_fault(first, f"some bytes are a line end in {self.encoding}; {self.hint}")
+            lines = _split("".join(map(_as_ascii, block)))
+        return lines
+
+    def decode_slowly(self, block: list[bytes], first: int) -> str:
+        """Report the lines that are not valid; return a text in which tabs and line ends are right."""
+        texts, valid = [], True
+        for number, raw in enumerate(block, first):
+            try:
+                texts.append(raw.decode(self.encoding))
+            except UnicodeError as error:
+                self.sentence_fault(number, f"{_describe(error)}; {self.hint}")
+                texts.append(_as_ascii(raw))
+                valid = False
+        if valid:
+            self.sentence_fault(first, f"the bytes are not valid {self.encoding}; {self.hint}")
+            texts = map(_as_ascii, block)
+        return "".join(texts)
+
+    def parse_slowly(
+        self, lines: list[str], leading: int, first: int
+    ) -> tuple[list[list[str]], list[int], list[tuple[int, str]]]:
+        """Check line by line; return the rows of words, their lines, and the extras between them."""
+        rows: list[list[str]] = []
+        places: list[int] = []
+        extras: list[tuple[int, str]] = []
+        spans: list[tuple[int, int]] = []
+        due = (1,)
+        words = False
+        for place, text in enumerate(lines[leading:], first + leading):
+            if text.startswith("#"):
+                extras.append((len(rows), text))
+                continue
+            row = text.split("\t")
+            if self.short_rows and len(row) == 8:
+                row += ["_", "_"]
+            fault = _column_fault(row, text)
+            if fault:
+                self.sentence_fault(place, fault)
+            span, node = _RANGE.fullmatch(row[0]), _EMPTY_NODE.fullmatch(row[0])
+            if not span and not node:
+                words = True
+                if not fault and row[0] != str(due[0]) and row[0] not in map(str, due):
+                    hint = "; a blank line must separate sentences" if row[0] == "1" else ""
+                    self.sentence_fault(place, f"ID is {shown(row[0])}, {due[0]} expected{hint}")
+                due = _due_after(row[0], due)
+                if len(row) == 10:
+                    rows.append(row)
+                    places.append(place)
+                continue
+            if fault:
+                continue
+            if self.format == "conllx":
+                kind = "a multi-word line" if span else "an empty node"
+                message = f"{kind} ({row[0][:20]}) is no CoNLL-X; set format: conllu"
+                self.sentence_fault(place, message)
+            elif node and small_int(node[1]) + 1 not in due:
+                message = f"empty node {shown(row[0])} is out of place, {due[0] - 1} expected in front"
+                self.sentence_fault(place, message)
+            elif span and small_int(span[1]) not in due:
+                message = f"multi-word line {shown(row[0])} is out of place, {due[0]} expected in front"
+                self.sentence_fault(place, message)
+            elif span and small_int(span[2]) < small_int(span[1]):
+                self.sentence_fault(place, f"multi-word line {shown(row[0])} ends before it begins")
+            elif span:
+                if any(small_int(span[1]) <= end for end, _ in spans):
+                    message = f"multi-word line {shown(row[0])} overlaps another"
+                    self.sentence_oddity(place, message)
+                spans.append((small_int(span[2]), place))
+            extras.append((len(rows), text))
+        if not words:
+            self.sentence_fault(first + leading, "no words, only multi-word lines or empty nodes")
+            return rows, places, extras
+        for end, place in spans:
+            if end >= max(due):
+                message = f"the multi-word line goes beyond the last word, {max(due) - 1}"
+                self.sentence_fault(place, message)
+        return rows, places, extras
+
+    def check_heads(self, rows: list[list[str]], places: Sequence[int]) -> None:
+        """Check the heads of the words, as far as one word's can be alone."""
+        if self.heads in ("ignore", "unchecked"):
+            return
+        size, required = len(rows), self.heads == "required"
+        values = self.numerals.values
+        try:
+            heads = [values[text] for text in map(_head_of, rows)]
+        except KeyError:
+            pass
+        else:
+            in_range = max(heads) <= size
+            if in_range and not (required and (-1 in heads or True in map(eq, heads, range(1, size + 1)))):
+                return
+        for word, (row, place) in enumerate(zip(rows, places, strict=True), 1):
+            fault = word_fault(word, row[6], size, required, loops=not required)
+            if fault:
+                self.sentence_fault(place, fault)
+
+
+def _split(text: str) -> list[str]:
+    lines = text.removesuffix("\n").split("\n")
+    # of several CRs none is left that would be part of a line end when the sentence is written
+    return [line.rstrip("\r") for line in lines] if "\r" in text else lines
+
+
+def _as_ascii(raw: bytes) -> str:
+    """What can be read in any encoding, tabs, line ends and digits among it; the rest as question marks."""
+    return raw.decode("ascii", "replace").replace("\ufffd", "?")
+
+
+def _column_fault(row: list[str], text: str) -> str:
+    """Return what is wrong with the columns of a row; empty if nothing is."""
+    if len(row) != 10:
+        hint = ""
+        if len(row) == 1 and len(text.split()) > 1:
+            hint = "; blanks separate the columns, the tabs seem lost"
+        elif "\r" in text:
+            hint = "; there are CR characters inside the line, convert the line ends to LF"
+        columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
+        return f"{columns} found, 10 expected, separated by tabs{hint}"
+    if "" in row:
+        index = row.index("")
+        return f"column {index + 1} ({COLUMNS[index]}) is empty; put _ where there is no value"
+    return ""
+
+
+def _due_after(text: str, due: tuple[int, ...]) -> tuple[int, ...]:
+    """The IDs that may follow an ID.
+
+    One, as a rule. After a wrong number two: rows before it may be missing, or it alone may be wrong; and
+    after what is no number the row may have been a word or not.
+    """
+    if not _WORD.fullmatch(text):
+        return due[0] + 1, due[0]
+    number = small_int(text)
+    return (number + 1,) if number in due else (number + 1, due[0] + 1)
+
+
+def _describe(error: UnicodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte 0x{error.object[error.start]:02X} is not valid {error.encoding} ({error.reason})"
+    return str(error)

@@ -1,0 +1,192 @@
+"""The commands eval and stats, run as a user runs them: output, status, and one line for every failure."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from mtparse.cli.main import Group, main
+
+pytestmark = pytest.mark.nojit
+
+GOLD = "1\t鷺\t_\tN\tN\t_\t2\ts\t_\t_\n2\tstoji\t_\tV\tV\t_\t0\tr\t_\t_\n3\t。\t_\tP\tP\t_\t2\tp\t_\t_\n\n"
+SYSTEM = GOLD.replace("\t2\ts", "\t3\ts")
+SCORES = """\
+  Labeled   attachment score: 1 / 2 * 100 = 50.00 %
+  Unlabeled attachment score: 1 / 2 * 100 = 50.00 %
+  Label accuracy score:       2 / 2 * 100 = 100.00 %
+  Complete sentences:         0 / 1 * 100 = 0.00 %
+  Sentences: 1, tokens: 3, scored: 2
+"""
+PLAIN = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("gold", GOLD), ("system", SYSTEM), ("empty", ""), ("bad", GOLD + "junk\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+
+def run(*arguments, data=None):
+    return CliRunner().invoke(main, list(arguments), input=data)
+
+
+def process(*arguments, **options):
+    command = [sys.executable, "-m", "mtparse", *arguments]
+    return subprocess.run(command, capture_output=True, env=PLAIN, timeout=60, check=False, **options)
+
+
+class TestEval:
+    def test_lines(self):
+        result = run("eval", "gold", "system")
+        assert (result.exit_code, result.stdout, result.stderr) == (0, SCORES, "")
+
+    def test_all_tokens(self):
+        result = run("eval", "--all-tokens", "gold", "system")
+        assert "attachment score: 2 / 3 * 100 = 66.67 %" in result.stdout
+
+    def test_json(self):
+        assert json.loads(run("eval", "--json", "gold", "system").stdout) == {
+            "UAS": 50,
+            "LAS": 50,
+            "label_accuracy": 100,
+            "scored": 2,
+            "words": 3,
+            "sentences": 1,
+            "complete": 0,
+        }
+
+    def test_per_sentence(self):
+        lines = run("eval", "--per-sentence", "gold", "system").stdout.split("\n")
+        assert lines[3] == "     1    3    0   50.00  50.00     1       1           2    0 0 0 0"
+        assert "\n".join(lines[6:]) == SCORES
+
+    def test_standard_input(self):
+        assert run("eval", "gold", "-", data=SYSTEM.encode()).stdout == SCORES
+        assert run("eval", "-", "system", data=GOLD.encode()).stdout == SCORES
+
+    def test_rows_of_eight_columns(self, tmp_path):
+        """The shared task's parsers wrote no more; a gold file has all ten."""
+        (tmp_path / "short").write_text(SYSTEM.replace("\t_\t_\n", "\n"), encoding="utf-8")
+        assert run("eval", "gold", "short").stdout == SCORES
+        assert "short:1: sentence 1: 8 columns found" in run("eval", "short", "gold").stderr
+
+    def test_nothing_scored(self):
+        """Undefined, with a hint, and null in JSON."""
+        result = run("eval", "--json", "empty", "empty")
+        assert json.loads(result.stdout)["UAS"] is None
+        assert result.stderr == "mtparse: warning: nothing was scored, the files are empty\n"
+        dots = "1\t.\t_\tP\tP\t_\t0\tp\t_\t_\n"
+        result = run("eval", "-", "empty", data=dots.encode())
+        assert result.exit_code == 1
+        with open("dots", "w", encoding="utf-8") as file:
+            file.write(dots)
+        result = run("eval", "dots", "dots")
+        assert "with --all-tokens punctuation counts too" in result.stderr
+        assert "0 / 0 * 100 = NaN %" in result.stdout
+
+    @pytest.mark.parametrize("arguments", ["- -", "gold", "--no x x"])
+    def test_usage(self, arguments):
+        result = run("eval", *arguments.split())
+        assert result.exit_code == 2
+        assert result.stderr.startswith("Usage: ")
+
+
+class TestStats:
+    def test_table_and_json(self):
+        result = run("stats", "gold", "system")
+        assert result.exit_code == 0
+        assert [line.split()[0] for line in result.stdout.splitlines()] == ["file", "gold", "system"]
+        rows = json.loads(run("stats", "--json", "gold", "empty").stdout)
+        assert [(row["file"], row["words"]) for row in rows] == [("gold", 3), ("empty", 0)]
+        assert rows[1]["crossing_arcs"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("stats", "bad"), "bad:5: sentence 2: 1 column found, 10 expected, separated by tabs"),
+        (("eval", "gold", "bad"), "bad:5: sentence 2: 1 column found, 10 expected, separated by tabs"),
+        (("eval", "gold", "empty"), "gold:1: sentence 1 begins here, but the system file is empty"),
+        (("stats", "none"), "none: No such file or directory"),
+        (("stats", "."), ".: Is a directory"),
+        (("stats", "gold", "--encoding", "no"), "encoding: 'no' is unknown; utf-8 and latin-1 are common"),
+    ],
+)
+def test_one_line_for_a_failure(arguments, message):
+    """Faults of data, system or settings: nothing on stdout, one line on stderr, status 1 or 2."""
+    result = run(*arguments)
+    status = 2 if "--encoding" in arguments else 1
+    assert (result.exit_code, result.stdout, result.stderr) == (status, "", f"mtparse: error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (KeyboardInterrupt(), 130, "mtparse: error: interrupted\n"),
+        (MemoryError(), 1, "mtparse: error: out of memory\n"),
+        (OSError(28, "No space left on device"), 1, "mtparse: error: No space left on device\n"),
+        (OSError("two\nlines"), 1, "mtparse: error: two lines\n"),
+        (UnicodeError("bad text"), 1, "mtparse: error: bad text\n"),
+        (BrokenPipeError(32, "Broken pipe"), 141, ""),
+    ],
+)
+def test_group_ends_in_one_line(error, status, line):
+    @click.command(cls=Group, invoke_without_command=True)
+    def group():
+        raise error
+
+    result = CliRunner().invoke(group, [])
+    assert (result.exit_code, result.stderr) == (status, line)
+
+
+def test_a_bug_keeps_its_traceback():
+    @click.command(cls=Group, invoke_without_command=True)
+    def group():
+        raise RuntimeError("bug")
+
+    assert isinstance(CliRunner().invoke(group, []).exception, RuntimeError)
+
+
+def test_every_command_has_help():
+    for name, command in main.commands.items():
+        result = run(name, "--help")
+        assert result.exit_code == 0
+        assert command.help
+        assert all(option.help for option in command.params if isinstance(option, click.Option)), name
+
+
+class TestProcess:
+    """What only a process of its own shows."""
+
+    def test_locale_plays_no_part(self, tmp_path):
+        (tmp_path / "鷺").write_text(GOLD, encoding="utf-8")
+        result = process("stats", "鷺")
+        assert (result.returncode, result.stderr) == (0, b"")
+        assert "鷺 " in result.stdout.decode("utf-8")
+        assert process("eval", "gold", "-", input=SYSTEM.encode()).stdout.decode() == SCORES
+        (tmp_path / "other").write_text(GOLD.replace("鷺", "橋"), encoding="utf-8")
+        assert "word 1, '橋' stands here" in process("eval", "gold", "other").stderr.decode("utf-8")
+
+    def test_version_and_help(self):
+        """They answer at once because no command's modules are loaded."""
+        assert process("--version").stdout.startswith(b"mtparse ")
+        assert b"eval" in process("-h").stdout
+        code = "import sys, mtparse.cli.main; print({'numpy', 'numba', 'scipy', 'yaml'} & set(sys.modules))"
+        assert subprocess.check_output([sys.executable, "-c", code]).decode().strip() == "set()"
+
+
+def test_a_system_without_labels_is_pointed_out():
+    Path("blind").write_text(
+        GOLD.replace("\ts\t", "\t_\t").replace("\tr\t", "\t_\t").replace("\tp\t", "\t_\t")
+    )
+    result = run("eval", "gold", "blind")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("mtparse: warning: SYSTEM has no labels (DEPREL is _ throughout)")
+    assert "100.00" in result.stdout

@@ -1,0 +1,63 @@
+"""What trainers see of a treebank: its trees, made projective where the model's are, and nothing else."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from helpers import oracles
+
+from mtparse.config.run import config_from_dict
+from mtparse.experiment.prepare import prepare
+from mtparse.runtime.progress import Progress
+from mtparse.runtime.threads import Workers
+from mtparse.treebank.conll import read_conll
+from mtparse.treebank.gold import Treebank
+
+pytestmark = pytest.mark.nojit
+
+
+def treebank(trees) -> Treebank:
+    text = "".join(
+        "".join(f"{m}\tw{m}\t_\tT{m}\tT{m}\t_\t{h}\t_\t_\t_\n" for m, h in enumerate(tree[1:], 1)) + "\n"
+        for tree in trees
+    )
+    sentences = list(read_conll(io.BytesIO(text.encode())))
+    return Treebank(sentences, [np.array(tree, np.int64) for tree in trees])
+
+
+def trained_on(tmp_path, trees, kind: str, single: bool):
+    """The gold trees as the trainer gets them."""
+    config = config_from_dict({"data": {"train": "t"}, "trees": kind}, tmp_path, name="t")
+    with Workers() as workers:
+        _, data = prepare(config, treebank(trees), None, single, workers, Progress(quiet=True))
+    assert data.family.single == single
+    assert data.family.projective == (kind == "projective")
+    rows = data.rows
+    return [rows.gold[rows.first_word[s] : rows.first_word[s + 1]].tolist() for s in range(rows.sentences)]
+
+
+def shared(a, b) -> int:
+    return sum(x == y for x, y in zip(a[1:], b[1:], strict=True))
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_trees_are_projectivized_within_the_family(single, tmp_path):
+    """To a nearest tree of those that the model chooses from: with one root where its trees have one."""
+    trees = oracles.all_trees(5, False, single).tolist()[::23]
+    allowed = oracles.all_trees(5, True, single).tolist()
+    several = 0
+    for tree, seen in zip(trees, trained_on(tmp_path, trees, "projective", single), strict=True):
+        if tree in allowed:
+            assert seen == tree
+            continue
+        assert seen in allowed
+        assert shared(tree, seen) == max(shared(tree, other) for other in allowed)
+        several += tree.count(0) == 1 and seen.count(0) > 1
+    assert bool(several) == (not single)
+
+
+def test_nonprojective_models_see_the_trees_as_they_are(tmp_path):
+    trees = oracles.all_trees(4, False, False).tolist()[::5]
+    assert trained_on(tmp_path, trees, "nonprojective", False) == trees

@@ -220,7 +220,7 @@ def test_a_directory_in_use_is_never_to_be_removed(finished, plan_file, small, t
 
 def script():
     """``scripts/experiments/six_treebanks`` as a module."""
-    path = ROOT / "scripts" / "six_treebanks"
+    path = ROOT / "scripts" / "experiments" / "six_treebanks"
     module = ModuleType("six_treebanks")
     module.__file__ = os.fspath(path)
     exec(compile(path.read_text(), path, "exec"), module.__dict__)

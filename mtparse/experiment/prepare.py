@@ -10,11 +10,11 @@ from mtparse.evaluation.attachment import is_punctuation
 from mtparse.experiment.tuning import Prepared
 from mtparse.features.index import FeatureIndex
 from mtparse.features.templates import FEATURE_SETS
+from mtparse.inference.parts import Structure
 from mtparse.runtime.progress import Progress
 from mtparse.runtime.threads import Workers
 from mtparse.training.build_design import extract_training, extract_validation
 from mtparse.training.design_cache import Training, cached, fingerprint
-from mtparse.training.objectives import Family
 from mtparse.treebank.gold import Treebank
 from mtparse.treebank.projectivize import projectivize
 from mtparse.treebank.trees import is_projective
@@ -41,25 +41,25 @@ def prepare(
         return _extract(config, training, heads, workers, progress, folder)
 
     if cache is None:
-        index, rows, columns = make()
+        index, design, columns = make()
     else:
         name = fingerprint(training.rows, heads, config.features)
-        index, rows, columns = cached(cache, name, make)
+        index, design, columns = cached(cache, name, make)
     progress.say(
         f"{len(heads)} sentences, {training.words} words, {len(index.templates)} templates, "
         f"{len(index)} features in {len(columns)} columns"
     )
-    family = Family(config.trees == "projective", single)
+    structure = Structure(config.trees == "projective", single)
     places = [f"{s.path}:{s.line}" for s in training.sentences]
     if valid is None:
-        return index, Prepared(rows, columns, family, places)
+        return index, Prepared(design, columns, structure, places)
     counted = np.array(
         [c for s in valid.sentences for c in (False, *(not is_punctuation(form) for form in s.forms))]
     )
     if not config.punctuation and not counted.any():
         raise ConfigError("punctuation = false: the validation data holds nothing but punctuation")
     held_out = extract_validation(index, columns, valid.rows, valid.heads, workers=workers)
-    return index, Prepared(rows, columns, family, places, held_out, counted)
+    return index, Prepared(design, columns, structure, places, held_out, counted)
 
 
 def _extract(
@@ -85,7 +85,7 @@ def _extract(
             f"no feature is seen on {settings.min_count} arcs of the training data: lower features.min_count"
         )
     task = progress.task("extracting features", len(heads))
-    rows, columns = extract_training(
+    design, columns = extract_training(
         index,
         training.rows,
         heads,
@@ -95,4 +95,4 @@ def _extract(
         folder=folder,
     )
     task.close()
-    return index, rows, columns
+    return index, design, columns

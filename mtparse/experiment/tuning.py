@@ -12,11 +12,12 @@ import numpy as np
 from mtparse.config.run import Config
 from mtparse.errors import MtparseError, NumericsError
 from mtparse.evaluation.attachment import percent
+from mtparse.inference.parts import Structure
 from mtparse.runtime.threads import Workers
 from mtparse.training.checkpoints import Checkpoint, Choice, Run, Unfinished
-from mtparse.training.design import ArcRows, Columns
+from mtparse.training.design import Columns, Design
 from mtparse.training.loop import Pass, TrainResult
-from mtparse.training.objectives import Family, attachment, squared_norm
+from mtparse.training.objectives import attachment, squared_norm
 from mtparse.training.trainers import TRAINERS
 
 
@@ -28,11 +29,11 @@ class Prepared:
     the words that are no punctuation.
     """
 
-    rows: ArcRows
+    design: Design
     columns: Columns
-    family: Family
+    structure: Structure
     places: list[str]
-    valid: ArcRows | None = None
+    valid: Design | None = None
     counted: np.ndarray | None = None
 
 
@@ -132,7 +133,7 @@ def run_trainer(
             assert data.counted is not None
             weights = u / data.columns.multiplicity
             scores = attachment(
-                data.valid, data.counted, data.family.single, weights, decoders(config), workers
+                data.valid, data.counted, data.structure.single, weights, decoders(config), workers
             )
             for decoder, score in scores.items():
                 right = score.right if config.punctuation else score.right_counted
@@ -166,7 +167,7 @@ def run_trainer(
     if C is not None:
         options |= {"C": C, "start": start.state if start else None}
     try:
-        result = train(data.rows, data.columns, data.family, **options)
+        result = train(data.design, data.columns, data.structure, **options)
     except NumericsError as error:
         raise MtparseError(f"{data.places[error.sentence]}: {error} (C = {C})") from error
     finally:

@@ -21,6 +21,7 @@ from mtparse.features.feature_keys import (
 )
 from mtparse.features.hash_table import Table, count_bits, find_known, mask_at, weights_at
 from mtparse.features.word_hashes import Words
+from mtparse.inference.parts import head_at
 from mtparse.runtime.jit import kernel
 
 _ONE = np.uint64(1)
@@ -97,7 +98,7 @@ def arc_rows(program: Program, table: Table, words: Words, ids, ends):
     arc = 0
     for m in range(1, n + 1):
         for k in range(n):
-            h = m - 1 - k if k < m else k + 1
+            h = head_at(m, k)
             step_between(words, h, m, between)
             found = arc_keys(program, words, h, m, between, keys, None)
             if at + 2 * found > ids.shape[0]:
@@ -153,7 +154,7 @@ def sentence_scores(program: Program, table: Table, words: Words):
     zero = table.weights.shape[0] - 1
     for m in range(1, n + 1):
         for k in range(n):
-            h = m - 1 - k if k < m else k + 1
+            h = head_at(m, k)
             step_between(words, h, m, between)
             found = arc_keys(program, words, h, m, between, keys, None)
             bin_ = distance_bin(h, m)

@@ -1,8 +1,7 @@
 """Compiled loops that turn a sentence into the keys of the features of its arcs.
 
-Arcs of a sentence of n words are numbered modifier by modifier: those into word m are
-``(m-1)*n ... m*n-1``, its heads in the order m-1, ..., 1, 0, m+1, ..., n (outwards on either side, so
-that what stands in between grows by one word a step). :func:`arc_number` says it in one place.
+Arcs come in the order of :mod:`mtparse.inference.parts`, in which what stands in between grows by one word a
+step.
 
 The key of a feature's base form is the sum (modulo 2^64) of its template's salt and the hashes of its
 parts, with the low ``BIN_BITS`` bits cleared; a form's bin stands in these bits: 0 is the bare form,
@@ -23,6 +22,7 @@ from mtparse.features.compiled_templates import (
     Program,
 )
 from mtparse.features.word_hashes import Words, mix
+from mtparse.inference.parts import head_at
 from mtparse.runtime.jit import kernel
 
 NO_BARE = 16
@@ -36,12 +36,6 @@ _CLEAR = np.uint64(2**64 - 2**BIN_BITS)
 _SEED_COUNT = np.uint64(0x27D4EB2F165667C5)
 _ZERO = np.uint64(0)
 _NO_BARE = np.uint64(NO_BARE)
-
-
-@kernel
-def arc_number(head, modifier, n):
-    """Place of an arc in the sentence's rows."""
-    return (modifier - 1) * n + (modifier - 1 - head if head < modifier else head - 1)
 
 
 @kernel
@@ -193,7 +187,7 @@ def event_keys(program: Program, words: Words, heads, out):
     total = 0
     for m in range(1, n + 1):
         for k in range(n):
-            h = m - 1 - k if k < m else k + 1
+            h = head_at(m, k)
             step_between(words, h, m, between)
             if heads[0] == -1 and heads[m] != h:
                 continue

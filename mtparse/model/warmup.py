@@ -12,14 +12,15 @@ from mtparse.features.index import FeatureIndex
 from mtparse.features.templates import FEATURE_SETS
 from mtparse.inference.dispatch import extended_log_partition, extended_marginals
 from mtparse.inference.family import TREES, TreeFamily
+from mtparse.inference.parts import Structure
 from mtparse.model.model_file import Model
 from mtparse.model.parser import Parser
 from mtparse.runtime.jit import STORE
 from mtparse.runtime.progress import Progress
 from mtparse.runtime.threads import Workers
 from mtparse.training.build_design import extract_training, extract_validation
-from mtparse.training.design import ArcRows, Columns
-from mtparse.training.objectives import Family, attachment
+from mtparse.training.design import Columns, Design
+from mtparse.training.objectives import attachment
 from mtparse.training.trainers import TRAINERS
 from mtparse.treebank.sentence import Sentence
 
@@ -92,7 +93,7 @@ class _Training:
     """A treebank of one sentence, and what training makes of it."""
 
     index: FeatureIndex
-    rows: ArcRows
+    design: Design
     columns: Columns
 
     def __init__(self) -> None:
@@ -105,20 +106,20 @@ class _Training:
 
     def extract(self) -> None:
         self.index = FeatureIndex.build(self.words, self.heads, FEATURE_SETS["default"])
-        self.rows, self.columns = extract_training(self.index, self.words, self.heads)
+        self.design, self.columns = extract_training(self.index, self.words, self.heads)
         extract_validation(self.index, self.columns, self.words, self.heads)
 
     def train(self, name: str, train: Callable) -> None:
         cost = {} if name == "perceptron" else {"C": 1.0}
         train(
-            self.rows, self.columns, Family(projective=False, single=True),
+            self.design, self.columns, Structure(projective=False, single=True),
             passes=1, on_pass=lambda record, u: False, workers=Workers(), **cost,
         )  # fmt: skip
 
     def decode(self) -> None:
         weights = np.zeros(len(self.columns))
-        scored = np.ones(len(self.rows.gold), bool)
-        attachment(self.rows, scored, True, weights, ("eisner", "mst"), Workers())
+        scored = np.ones(len(self.design.gold), bool)
+        attachment(self.design, scored, True, weights, ("eisner", "mst"), Workers())
 
     def parse(self) -> None:
         templates = [str(template) for template in self.index.templates]

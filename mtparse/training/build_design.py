@@ -9,13 +9,14 @@ import numpy as np
 
 from mtparse.features.compiled_templates import BINS, HEAD, MODIFIER
 from mtparse.features.extraction import arc_rows, word_row, word_rows
-from mtparse.features.feature_keys import arc_number, distance_bin
+from mtparse.features.feature_keys import distance_bin
 from mtparse.features.index import FeatureIndex
 from mtparse.features.lexicon import Lexicon
 from mtparse.features.word_hashes import hash_words, mix
+from mtparse.inference.parts import arc_number
 from mtparse.runtime.jit import kernel
 from mtparse.runtime.threads import Workers
-from mtparse.training.design import ArcRows, Columns
+from mtparse.training.design import Block, Columns, Design, WordBlock, all_arcs
 from mtparse.training.entry_file import Entries
 
 CHUNK = 64
@@ -35,7 +36,7 @@ def extract_training(
     workers: Workers | None = None,
     progress: Callable[[int], None] | None = None,
     folder: str | None = None,
-) -> tuple[ArcRows, Columns]:
+) -> tuple[Design, Columns]:
     """Rows of a training set and its columns.
 
     Parameters
@@ -70,7 +71,7 @@ def extract_training(
     def see(chunk: Chunk) -> None:
         nonlocal arc, done
         lengths = np.array([len(rows) for rows in sentences[done : done + CHUNK]], np.int64)
-        see_words(chunk.word_ids, chunk.word_forms, chunk.word_ends, lengths, arc, seen)
+        see_words(chunk.word_ids, chunk.word_variants, chunk.word_ends, lengths, arc, seen)
         see_arcs(chunk.ids, chunk.ends, arc, seen)
         arc += len(chunk.ends)
         done += len(lengths)
@@ -78,17 +79,18 @@ def extract_training(
             progress(done)
 
     with Entries(folder) as entries:
-        rows = _all_rows(index, sentences, heads, workers or Workers(), entries, see)
+        design = _all_rows(index, sentences, heads, workers or Workers(), entries, see)
         columns, representative = _columns(seen, merge)
         keep = np.full(len(index), -1, np.int32)
         keep[representative] = columns.column_of[representative]
-        size = compact(rows.indices, None, rows.starts, keep)
-        word_size = compact(rows.word_indices, rows.word_forms, rows.word_starts, keep)
-        return rows._replace(
-            indices=entries.cut(size),
-            word_indices=rows.word_indices[:word_size].copy(),
-            word_forms=rows.word_forms[:word_size].copy(),
-        ), columns
+        arcs, words = design.arcs, design.words
+        size = compact(arcs.indices, None, arcs.starts, keep)
+        word_size = compact(words.indices, words.variants, words.starts, keep)
+        arcs = arcs._replace(indices=entries.cut(size))
+        words = words._replace(
+            indices=words.indices[:word_size].copy(), variants=words.variants[:word_size].copy()
+        )
+        return design._replace(arcs=arcs, words=words), columns
 
 
 def extract_validation(
@@ -98,27 +100,29 @@ def extract_validation(
     heads: Sequence[np.ndarray],
     *,
     workers: Workers | None = None,
-) -> ArcRows:
+) -> Design:
     """Rows of other sentences in terms of the training set's columns.
 
     Features of one column may fire one without the other here, so nothing is merged; scores are sums
     of ``u / multiplicity``.
     """
-    rows = _all_rows(index, sentences, heads, workers or Workers(), Entries(), lambda chunk: None)
-    return rows._replace(
-        indices=columns.column_of[rows.indices], word_indices=columns.column_of[rows.word_indices]
+    design = _all_rows(index, sentences, heads, workers or Workers(), Entries(), lambda chunk: None)
+    arcs, words = design.arcs, design.words
+    return design._replace(
+        arcs=arcs._replace(indices=columns.column_of[arcs.indices]),
+        words=words._replace(indices=columns.column_of[words.indices]),
     )
 
 
 def _all_rows(
     index: FeatureIndex, sentences, heads, workers: Workers, entries: Entries, see: Callable[[Chunk], None]
-) -> ArcRows:
+) -> Design:
     """Rows whose columns are the numbers of features; ``see`` is shown all chunks."""
     lengths = np.array([len(rows) for rows in sentences], np.int64)
-    first_arc = np.concatenate([[0], np.cumsum(lengths * lengths)])
+    part_heads, first, first_arc = all_arcs(lengths)
     starts = np.zeros(first_arc[-1] + 1, np.int64)
     word_starts = np.zeros(int((2 * lengths + 1).sum()) + 1, np.int64)
-    word_ids, word_forms = [], []
+    word_ids, word_variants = [], []
     arc = row = word_size = 0
     for chunk in _extract(index, sentences, workers):
         see(chunk)
@@ -128,19 +132,17 @@ def _all_rows(
         row += len(chunk.word_ends)
         entries.append(chunk.ids, done=arc / max(1, first_arc[-1]))
         word_ids.append(chunk.word_ids)
-        word_forms.append(chunk.word_forms)
+        word_variants.append(chunk.word_variants)
         word_size += len(chunk.word_ids)
-    return ArcRows(
-        entries.array(),
-        starts,
+    words = WordBlock(
         np.concatenate(word_ids) if word_ids else np.empty(0, np.int32),
-        np.concatenate(word_forms) if word_forms else np.empty(0, np.uint8),
+        np.concatenate(word_variants) if word_variants else np.empty(0, np.uint8),
         word_starts,
-        first_arc,
-        lengths,
-        np.concatenate([np.asarray(h, np.int64) for h in heads]) if len(heads) else np.empty(0, np.int64),
-        np.concatenate([[0], np.cumsum(lengths + 1)]),
     )
+    gold = np.concatenate([np.asarray(h, np.int64) for h in heads]) if len(heads) else np.empty(0, np.int64)
+    first_word = np.concatenate([[0], np.cumsum(lengths + 1)])
+    arcs = Block(entries.array(), starts)
+    return Design(arcs, words, part_heads, first, first_arc, lengths, gold, first_word)
 
 
 class Chunk(NamedTuple):
@@ -149,7 +151,7 @@ class Chunk(NamedTuple):
     ids: np.ndarray
     ends: np.ndarray
     word_ids: np.ndarray
-    word_forms: np.ndarray
+    word_variants: np.ndarray
     word_ends: np.ndarray
 
 
@@ -179,7 +181,7 @@ def _extract(index: FeatureIndex, sentences, workers: Workers) -> Iterator[Chunk
         word_ends = np.empty(sum(2 * n + 1 for n in lengths), np.int64)
         ids = np.empty(64 * len(ends) + 64, np.int32)
         word_ids = np.empty(128 * len(word_ends), np.int32)
-        word_forms = np.empty(len(word_ids), np.uint8)
+        word_variants = np.empty(len(word_ids), np.uint8)
         arc = at = row = word_at = 0
         for types, n in zip(chunk, lengths, strict=True):
             words = hash_words(index.program, table, types)
@@ -191,16 +193,17 @@ def _extract(index: FeatureIndex, sentences, workers: Workers) -> Iterator[Chunk
             arc += n * n
             view = word_ends[row : row + 2 * n + 1]
             while True:
-                room = word_ids[word_at:], word_forms[word_at:]
+                room = word_ids[word_at:], word_variants[word_at:]
                 length = word_rows(index.program, index.table, words, *room, view)
                 if length >= 0:
                     break
                 word_ids = np.concatenate([word_ids, np.empty_like(word_ids)])
-                word_forms = np.concatenate([word_forms, np.empty_like(word_forms)])
+                word_variants = np.concatenate([word_variants, np.empty_like(word_variants)])
             view += word_at
             word_at += length
             row += 2 * n + 1
-        return Chunk(ids[:at].copy(), ends, word_ids[:word_at].copy(), word_forms[:word_at].copy(), word_ends)
+        word_ids, word_variants = word_ids[:word_at].copy(), word_variants[:word_at].copy()
+        return Chunk(ids[:at].copy(), ends, word_ids, word_variants, word_ends)
 
     return workers.map(extract, encoded())
 
@@ -256,8 +259,8 @@ def see_arcs(ids, ends, first_arc, seen: Seen):
 
 
 @kernel
-def see_words(ids, forms, ends, lengths, first_arc, seen: Seen):
-    """Note the features of word rows: they fire on all arcs of their word and form."""
+def see_words(ids, variants, ends, lengths, first_arc, seen: Seen):
+    """Note the features of word rows: they fire on all arcs of their word and variant."""
     row = begin = 0
     for s in range(lengths.shape[0]):
         n = lengths[s]
@@ -267,13 +270,13 @@ def see_words(ids, forms, ends, lengths, first_arc, seen: Seen):
                 if h == m:
                     continue
                 one, two = _arc_hashes(first_arc + arc_number(h, m, n))
-                for form in (0, distance_bin(h, m)):
+                for variant in (0, distance_bin(h, m)):
                     for r in (word_row(HEAD, h, n), word_row(MODIFIER, m, n)):
-                        hashes[r, form, 0] += one
-                        hashes[r, form, 1] += two
+                        hashes[r, variant, 0] += one
+                        hashes[r, variant, 1] += two
         for r in range(2 * n + 1):
             for j in range(begin, ends[row]):
-                _see(seen, ids[j], hashes[r, forms[j], 0], hashes[r, forms[j], 1], first_arc)
+                _see(seen, ids[j], hashes[r, variants[j], 0], hashes[r, variants[j], 1], first_arc)
                 seen.of_word[ids[j]] = True
             begin = ends[row]
             row += 1
@@ -281,18 +284,18 @@ def see_words(ids, forms, ends, lengths, first_arc, seen: Seen):
 
 
 @kernel
-def compact(ids, forms, starts, keep):
+def compact(ids, variants, starts, keep):
     """Renumber the entries of rows by ``keep``, in place, without those for which it is -1; the new size.
 
-    ``forms``, if there are any, go with the entries.
+    ``variants``, if there are any, go with the entries.
     """
     at = begin = 0
     for r in range(starts.shape[0] - 1):
         for j in range(begin, starts[r + 1]):
             k = keep[ids[j]]
             ids[at] = k  # without a branch: written over by the next one if it is not to stay
-            if forms is not None:
-                forms[at] = forms[j]
+            if variants is not None:
+                variants[at] = variants[j]
             at += np.int64(k >= 0)
         begin = starts[r + 1]
         starts[r + 1] = at

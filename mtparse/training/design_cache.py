@@ -21,14 +21,15 @@ from mtparse.features.index import FeatureIndex
 from mtparse.features.templates import Template
 from mtparse.runtime.files import temporary_beside
 from mtparse.runtime.source_digest import DIGEST
-from mtparse.training.design import ArcRows, Columns
+from mtparse.training.design import ARRAYS, Columns, Design
 from mtparse.training.entry_file import NAME, open_entries
 
 _SUMS, _TEMPLATES = "sha256.json", "templates.json"
 _FEATURES = {"keys", "masks"}
 _COLUMNS = {"column_of", "multiplicity"}
+_ENTRIES = "arcs.indices"
 
-Training = tuple[FeatureIndex, ArcRows, Columns]
+Training = tuple[FeatureIndex, Design, Columns]
 
 
 def require_cache(directory: str, out: str) -> None:
@@ -117,10 +118,10 @@ def _make_folder(path: str) -> None:
         ) from error
 
 
-def _write(folder: str, index: FeatureIndex, rows: ArcRows, columns: Columns) -> None:
-    arrays = rows._asdict() | {name: getattr(index, name) for name in _FEATURES}
+def _write(folder: str, index: FeatureIndex, design: Design, columns: Columns) -> None:
+    arrays = design.arrays() | {name: getattr(index, name) for name in _FEATURES}
     arrays |= {name: getattr(columns, name) for name in _COLUMNS}
-    del arrays["indices"]  # in their file already
+    del arrays[_ENTRIES]  # in their file already
     for name, array in arrays.items():
         np.save(os.path.join(folder, f"{name}.npy"), array)
     _write_json(os.path.join(folder, _TEMPLATES), [str(t) for t in index.templates])
@@ -144,7 +145,7 @@ def _read_json(path: str) -> Any:
 
 
 def _read(folder: str) -> Training:
-    names = {*ArcRows._fields, *_FEATURES, *_COLUMNS} - {"indices"}
+    names = {*ARRAYS, *_FEATURES, *_COLUMNS} - {_ENTRIES}
     try:
         sums = _read_json(os.path.join(folder, _SUMS))
         for name in (NAME, _TEMPLATES, *(f"{name}.npy" for name in sorted(names))):
@@ -163,7 +164,8 @@ def _read(folder: str) -> Training:
         ) from error
     index = FeatureIndex(templates, *(np.array(arrays.pop(name)) for name in ("keys", "masks")))
     columns = Columns(*(arrays.pop(name) for name in ("column_of", "multiplicity")))
-    return index, ArcRows(indices=open_entries(os.path.join(folder, NAME)), **arrays), columns
+    arrays[_ENTRIES] = open_entries(os.path.join(folder, NAME))
+    return index, Design.from_arrays(arrays), columns
 
 
 def _checksum(path: str) -> str:

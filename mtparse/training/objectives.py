@@ -12,18 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtparse.inference.dispatch import best_tree_address, marginals_address
+from mtparse.inference.parts import Structure
 from mtparse.runtime.threads import Workers
-from mtparse.training.design import BLOCKS, ArcRows, Columns
+from mtparse.training.design import SHARDS, Columns, Design
 from mtparse.training.loop import require_good
-from mtparse.training.losses import add_parts, decode_block, log_linear_block, max_margin_block
-
-
-@dataclass(frozen=True)
-class Family:
-    """The trees over which a model is trained: two flags, as kernels take them."""
-
-    projective: bool
-    single: bool
+from mtparse.training.losses import LOG_LINEAR, MARGIN, count_right, shard_loss
+from mtparse.training.products import add_shards
 
 
 def squared_norm(columns: Columns, u: np.ndarray) -> float:
@@ -32,7 +26,7 @@ def squared_norm(columns: Columns, u: np.ndarray) -> float:
 
 
 def log_linear_loss(
-    rows: ArcRows, family: Family, u: np.ndarray, workers: Workers, number: int = 0
+    design: Design, structure: Structure, u: np.ndarray, workers: Workers, number: int = 0
 ) -> tuple[float, np.ndarray]:
     """-Σ log P(y_i|x_i) and its gradient with respect to u (columns,).
 
@@ -41,20 +35,22 @@ def log_linear_loss(
     NumericsError
         A sentence whose loss is not finite or negative; ``number`` is the pass that it names.
     """
-    blocks = rows.blocks()
-    marginals_at = marginals_address(family.projective)
-    parts = np.zeros((len(blocks), len(u)))
+    shards = design.shards()
+    at = marginals_address(structure.projective)
+    sums = np.zeros((len(shards), len(u)))
 
     def one(b: int) -> tuple[float, int]:
-        return log_linear_block(rows, *blocks[b], marginals_at, family.single, u, parts[b])
+        return shard_loss(LOG_LINEAR, at, structure.single, design, *shards[b], u, sums[b])
 
-    loss = _sum(workers.map(one, range(len(blocks)), ahead=BLOCKS), number)
+    loss = _sum(workers.map(one, range(len(shards)), ahead=SHARDS), number)
     gradient = np.empty(len(u))
-    add_parts(parts, gradient)
+    add_shards(sums, gradient)
     return loss, gradient
 
 
-def max_margin_loss(rows: ArcRows, family: Family, u: np.ndarray, workers: Workers, number: int = 0) -> float:
+def max_margin_loss(
+    design: Design, structure: Structure, u: np.ndarray, workers: Workers, number: int = 0
+) -> float:
     """Σ_i max_y (E(y) - margin(y)), E the number of wrong heads: the paper's section 4.2.
 
     Raises
@@ -62,20 +58,20 @@ def max_margin_loss(rows: ArcRows, family: Family, u: np.ndarray, workers: Worke
     NumericsError
         As :func:`log_linear_loss`.
     """
-    best_tree_at = best_tree_address(family.projective)
+    at = best_tree_address(structure.projective)
 
-    def one(block: tuple[int, int]) -> tuple[float, int]:
-        return max_margin_block(rows, *block, best_tree_at, family.single, u)
+    def one(shard: tuple[int, int]) -> tuple[float, int]:
+        return shard_loss(MARGIN, at, structure.single, design, *shard, u, None)
 
-    return _sum(workers.map(one, rows.blocks(), ahead=BLOCKS), number)
+    return _sum(workers.map(one, design.shards(), ahead=SHARDS), number)
 
 
-def _sum(parts: Iterable[tuple[float, int]], number: int) -> float:
-    """The sum of the blocks' losses; each comes with its first bad sentence or -1."""
+def _sum(shards: Iterable[tuple[float, int]], number: int) -> float:
+    """The sum of the shards' losses; each comes with its first bad sentence or -1."""
     loss = 0.0
-    for part, bad in parts:
+    for here, bad in shards:
         require_good(bad, number)
-        loss += part
+        loss += here
     return loss
 
 
@@ -90,7 +86,7 @@ class Attachment:
 
 
 def attachment(
-    rows: ArcRows,
+    design: Design,
     counted: np.ndarray,
     single: bool,
     weights: np.ndarray,
@@ -102,7 +98,7 @@ def attachment(
     Parameters
     ----------
     counted
-        bool, laid out like ``rows.gold``: the words that are no punctuation.
+        bool, laid out like ``design.gold``: the words that are no punctuation.
     weights
         float64 (columns,): the weight of each feature of a column.
     decoders
@@ -111,13 +107,13 @@ def attachment(
     eisner = best_tree_address(True) if "eisner" in decoders else 0
     mst = best_tree_address(False) if "mst" in decoders else 0
 
-    def one(block: tuple[int, int]) -> np.ndarray:
+    def one(shard: tuple[int, int]) -> np.ndarray:
         out = np.zeros((2, 2), np.int64)
-        decode_block(rows, *block, single, weights, eisner, mst, counted, out)
+        count_right(design, *shard, single, weights, eisner, mst, counted, out)
         return out
 
-    total = sum(workers.map(one, rows.blocks(), ahead=BLOCKS), np.zeros((2, 2), np.int64))
-    words, scored = int(rows.lengths.sum()), int(counted.sum())
+    total = sum(workers.map(one, design.shards(), ahead=SHARDS), np.zeros((2, 2), np.int64))
+    words, scored = int(design.lengths.sum()), int(counted.sum())
     return {
         name: Attachment(int(total[d, 0]), words, int(total[d, 1]), scored)
         for d, name in enumerate(("eisner", "mst"))

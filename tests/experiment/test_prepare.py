@@ -32,9 +32,9 @@ def trained_on(tmp_path, trees, kind: str, single: bool):
     config = config_from_dict({"data": {"train": "t"}, "trees": kind}, tmp_path, name="t")
     with Workers() as workers:
         _, data = prepare(config, treebank(trees), None, single, workers, Progress(quiet=True))
-    assert data.family.single == single
-    assert data.family.projective == (kind == "projective")
-    rows = data.rows
+    assert data.structure.single == single
+    assert data.structure.projective == (kind == "projective")
+    rows = data.design
     return [rows.gold[rows.first_word[s] : rows.first_word[s + 1]].tolist() for s in range(rows.sentences)]
 
 

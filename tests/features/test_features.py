@@ -124,8 +124,8 @@ def test_hot_columns_come_first_and_the_others_as_they_are_met(monkeypatch):
     sentences, heads = made_up(4)
     index = FeatureIndex.build(sentences, heads, TEMPLATES)
     rows, columns = extract_training(index, sentences, heads)
-    counts = np.bincount(rows.indices, minlength=len(columns))
-    counts += np.bincount(rows.word_indices, minlength=len(columns))
+    counts = np.bincount(rows.arcs.indices, minlength=len(columns))
+    counts += np.bincount(rows.words.indices, minlength=len(columns))
     assert (np.diff(counts[:50]) <= 0).all()
     assert counts[50:].max() <= counts[49]
     assert counts.min() > 0

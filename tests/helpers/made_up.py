@@ -6,7 +6,8 @@ import numpy as np
 
 from mtparse.features.compiled_templates import HEAD, MODIFIER
 from mtparse.features.extraction import word_row
-from mtparse.features.feature_keys import arc_number, distance_bin
+from mtparse.features.feature_keys import distance_bin
+from mtparse.inference.parts import arc_number
 
 TEMPLATES = [
     "", "Hw", "Mw", "Hp Mp", "Hw Mw", "Hw Hp Mw Mp", "Hp Hp+1 Mp-1 Mp", "Hl Ml", "Hc Mc", "Hf Mp",
@@ -66,10 +67,11 @@ def columns_of_rows(rows, s):
     """Columns of the arcs of a sentence of the training matrix."""
     n = int(rows.lengths[s])
     first = int(rows.first_arc[s])
-    arc_columns = [rows.indices[rows.starts[a] : rows.starts[a + 1]] for a in range(first, first + n * n)]
+    block = rows.arcs
+    arc_columns = [block.indices[block.starts[a] : block.starts[a + 1]] for a in range(first, first + n * n)]
     first = int(2 * rows.first_word[s] - s)
     word_columns = []
     for row in range(first, first + 2 * n + 1):
-        entries = slice(rows.word_starts[row], rows.word_starts[row + 1])
-        word_columns.append(list(zip(rows.word_indices[entries], rows.word_forms[entries], strict=True)))
+        entries = slice(rows.words.starts[row], rows.words.starts[row + 1])
+        word_columns.append(list(zip(rows.words.indices[entries], rows.words.variants[entries], strict=True)))
     return list(columns_of_arcs(n, arc_columns, word_columns))

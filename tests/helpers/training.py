@@ -5,15 +5,15 @@ from __future__ import annotations
 from helpers.made_up import TEMPLATES, made_up
 
 from mtparse.features.index import FeatureIndex
+from mtparse.inference.parts import Structure
 from mtparse.runtime.threads import Workers
 from mtparse.training.build_design import extract_training
-from mtparse.training.objectives import Family
 from mtparse.training.trainers.log_linear import train_log_linear
 from mtparse.training.trainers.max_margin import train_max_margin
 from mtparse.training.trainers.perceptron import train_perceptron
 from mtparse.treebank.projectivize import projectivize
 
-FAMILIES = [Family(projective, single) for projective in (False, True) for single in (False, True)]
+FAMILIES = [Structure(projective, single) for projective in (False, True) for single in (False, True)]
 
 
 def prepared(seed=0, size=5, longest=6, projective=False, merge=True):

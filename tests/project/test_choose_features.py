@@ -91,12 +91,12 @@ def test_rows_put_together_of_groups_are_those_of_all_templates(script):
         rows, columns = extract_training(index, training.rows, training.heads, merge=False)
         others = extract_validation(index, columns, held_out.rows, held_out.heads)
         u = train_perceptron(
-            rows, columns, part.family, passes=2, on_pass=lambda *_: False, workers=workers, shuffle=True
+            rows, columns, part.structure, passes=2, on_pass=lambda *_: False, workers=workers, shuffle=True
         ).u
         every = np.ones(len(others.gold), bool)
-        score = attachment(others, every, part.family.single, u, (part.decoder,), workers)[part.decoder]
+        score = attachment(others, every, part.structure.single, u, (part.decoder,), workers)[part.decoder]
     assert found == pytest.approx(100 * score.right / score.words)
-    assert 0 < entries <= (len(rows.indices) + len(rows.word_indices)) / rows.arcs
+    assert 0 < entries <= (len(rows.arcs.indices) + len(rows.words.indices)) / rows.parts
 
 
 def test_an_interrupted_choice_resumes(script, monkeypatch, tmp_path):

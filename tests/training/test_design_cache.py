@@ -14,6 +14,7 @@ from mtparse.errors import MtparseError
 from mtparse.features.index import FeatureIndex
 from mtparse.training import design_cache
 from mtparse.training.build_design import extract_training
+from mtparse.training.design import ARRAYS
 from mtparse.training.entry_file import Entries, open_entries
 
 pytestmark = pytest.mark.nojit
@@ -30,7 +31,10 @@ def make(seed=0, size=8):
 
 
 def assert_same(one, other):
-    for a, b in zip(one[1], other[1], strict=True):
+    arrays, others = one[1].arrays(), other[1].arrays()
+    assert set(arrays) == set(others) == set(ARRAYS)
+    for name, a in arrays.items():
+        b = others[name]
         np.testing.assert_array_equal(a, b)
         assert a.dtype == b.dtype
     np.testing.assert_array_equal(one[2].column_of, other[2].column_of)
@@ -109,7 +113,7 @@ def test_rows_may_have_no_entries_of_their_own(tmp_path):
         return index, *extract_training(index, sentences, heads, folder=folder)
 
     first = design_cache.cached(str(tmp_path), "x", extract)
-    assert len(first[1].indices) == 0 < len(first[1].word_indices)
+    assert len(first[1].arcs.indices) == 0 < len(first[1].words.indices)
     assert_same(first, extract())
 
 
@@ -131,7 +135,7 @@ def test_the_name_depends_on_words_trees_settings_and_code(monkeypatch):
 
 
 def _cached(directory):
-    return design_cache.cached(directory, "x", make()[2])[1].indices.sum()
+    return design_cache.cached(directory, "x", make()[2])[1].arcs.indices.sum()
 
 
 def test_processes_that_come_together_all_get_it(tmp_path):

@@ -13,7 +13,7 @@ from mtparse.features.index import FeatureIndex
 from mtparse.inference.dispatch import marginals_address
 from mtparse.training.build_design import extract_training
 from mtparse.training.objectives import squared_norm
-from mtparse.training.trainers.max_margin import expected_errors, initialize, train_max_margin
+from mtparse.training.trainers.max_margin import expected_cost, initialize, train_max_margin
 
 pytestmark = pytest.mark.nojit
 
@@ -24,10 +24,10 @@ def test_the_papers_step_is_halved_after_each_pass_in_which_the_dual_fell(family
     rows, columns, *_ = prepared(7, projective=family.projective)
     fell = []
     for C in (5.0, 500.0):
-        theta, mu, u = np.zeros(rows.arcs), np.zeros(rows.arcs), np.zeros(len(columns))
+        theta, mu, u = np.zeros(rows.parts), np.zeros(rows.parts), np.zeros(len(columns))
         marginals_at = marginals_address(family.projective)
         initialize(rows, marginals_at, family.single, 9.0, C, columns.multiplicity, u, theta, mu)
-        start = C * expected_errors(rows, mu) - 0.5 * squared_norm(columns, u)
+        start = C * expected_cost(rows, mu) - 0.5 * squared_norm(columns, u)
         passes, _, _ = collect(
             train_max_margin, rows, columns, family, C=C, passes=12, step="paper", tolerance=0.0
         )

@@ -8,10 +8,10 @@ from helpers.runs import SETTINGS, train_small
 from helpers.training import FAMILIES, prepared
 
 from mtparse.errors import MtparseError, NumericsError
-from mtparse.features.feature_keys import arc_number
+from mtparse.inference.parts import Structure, arc_number
 from mtparse.runtime.threads import Workers
 from mtparse.training.loop import Resumed
-from mtparse.training.objectives import Family, log_linear_loss, max_margin_loss
+from mtparse.training.objectives import log_linear_loss, max_margin_loss
 from mtparse.training.trainers import log_linear, max_margin, perceptron
 from mtparse.treebank.trees import is_projective
 
@@ -26,12 +26,12 @@ TRAIN = {
 def broken_state(name, rows, columns, value):
     """The state of a run after pass 3 in which one weight of the second sentence's arcs is no number."""
     u = np.zeros(len(columns))
-    shared = set(rows.indices[: rows.starts[rows.first_arc[1]]].tolist())
-    own = rows.indices[rows.starts[rows.first_arc[1]] : rows.starts[rows.first_arc[2]]]
+    shared = set(rows.arcs.indices[: rows.arcs.starts[rows.first_arc[1]]].tolist())
+    own = rows.arcs.indices[rows.arcs.starts[rows.first_arc[1]] : rows.arcs.starts[rows.first_arc[2]]]
     u[next(c for c in own.tolist() if c not in shared)] = value
     if name == "perceptron":
         return {"u": u, "total": np.zeros(len(columns))}
-    theta = np.zeros(rows.arcs)
+    theta = np.zeros(rows.parts)
     state = {"theta": theta, "mu": theta + 0.1, "u": u, "eta": np.ones(rows.sentences)}
     return {**state, "dual": np.zeros(1)}
 
@@ -69,9 +69,9 @@ def test_a_tree_of_another_family_makes_no_negative_loss(loss):
     u = np.zeros(len(columns))
     for m, h in enumerate(heads[crossed][1:], 1):  # the tree with crossing arcs shall be the best by far
         arc = rows.first_arc[crossed] + arc_number(h, m, len(heads[crossed]) - 1)
-        u[rows.indices[rows.starts[arc] : rows.starts[arc + 1]]] = 100.0
+        u[rows.arcs.indices[rows.arcs.starts[arc] : rows.arcs.starts[arc + 1]]] = 100.0
     with Workers() as workers, pytest.raises(NumericsError, match="the loss is below 0"):
-        loss(rows, Family(True, False), u, workers)
+        loss(rows, Structure(True, False), u, workers)
 
 
 @pytest.mark.parametrize("name", ["log-linear", "cg", "max-margin", "perceptron"])

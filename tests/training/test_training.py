@@ -13,11 +13,11 @@ from helpers.training import FAMILIES, TRAINERS, collect, prepared
 
 from mtparse.features.index import FeatureIndex
 from mtparse.inference.dispatch import BEST_TREE
+from mtparse.inference.parts import Structure
 from mtparse.runtime.threads import Workers
 from mtparse.training.build_design import extract_training
-from mtparse.training.design import ArcRows
+from mtparse.training.design import Design
 from mtparse.training.objectives import (
-    Family,
     attachment,
     log_linear_loss,
     max_margin_loss,
@@ -29,7 +29,7 @@ from mtparse.training.trainers.perceptron import train_perceptron
 
 pytestmark = pytest.mark.nojit
 
-def scores_of(rows: ArcRows, s: int, u):
+def scores_of(rows: Design, s: int, u):
     """Scores of sentence s by a plain loop."""
     n = int(rows.lengths[s])
     scores = np.zeros((n + 1, n + 1))
@@ -123,7 +123,7 @@ def test_a_sentence_listed_twice_equals_weight_two():
     twice, again = extract_training(index, [*sentences, sentences[1]], [*heads, heads[1]], merge=False)
     alone, only = extract_training(index, sentences[1:2], heads[1:2], merge=False)
     w = np.random.default_rng(3).normal(size=len(index))
-    family = Family(False, False)
+    family = Structure(False, False)
 
     def value(rows, mapping):
         u = np.empty(len(index))
@@ -141,7 +141,7 @@ def test_a_sentence_listed_twice_equals_weight_two():
 @pytest.mark.parametrize("projective", [False, True])
 def test_merged_columns_give_the_same_weights(name, projective):
     train, options = TRAINERS[name]
-    family = Family(projective, True)
+    family = Structure(projective, True)
     merged = collect(train, *prepared(4, projective=projective)[:2], family, **options)
     plain = collect(train, *prepared(4, projective=projective, merge=False)[:2], family, **options)
     for a, b in zip(merged[1], plain[1], strict=True):
@@ -153,7 +153,7 @@ def test_merged_columns_give_the_same_weights(name, projective):
 def test_log_linear_reaches_the_minimum(name):
     train, options = TRAINERS[name]
     rows, columns, _, heads = prepared(5)
-    family = Family(False, True)
+    family = Structure(False, True)
     passes, weights, result = collect(
         train, rows, columns, family, **{**options, "passes": 500, "tolerance": 1e-6}
     )
@@ -205,7 +205,7 @@ def test_max_margin_gap_closes_around_recomputed_values(family, step):
 def test_adaptive_steps_never_get_stuck(C):
     rows, columns, _, _ = prepared(17)
     options = {"C": C, "passes": 1500, "tolerance": 1e-3}
-    passes, _, result = collect(train_max_margin, rows, columns, Family(False, True), **options)
+    passes, _, result = collect(train_max_margin, rows, columns, Structure(False, True), **options)
     gaps = [p.gap for p in passes]
     assert np.isfinite(result.u).all()
     assert gaps[-1] < 0.05, gaps[-1]
@@ -214,7 +214,7 @@ def test_adaptive_steps_never_get_stuck(C):
 
 def test_max_margin_weights_are_those_of_its_marginals():
     rows, columns, _, heads = prepared(8)
-    family, C = Family(False, True), 0.5
+    family, C = Structure(False, True), 0.5
     passes, _, result = collect(train_max_margin, rows, columns, family, C=C, passes=1, step="paper")
     # the first pass by hand, one sentence after the other
     u = np.zeros(len(columns))
@@ -284,7 +284,7 @@ def test_two_opposite_trees_are_optimal_at_zero():
     heads = [np.array([-1, 0, 1]), np.array([-1, 2, 0])]
     index = FeatureIndex.build([row, row], heads, ["", "Hw Mw"])
     rows, columns = extract_training(index, [row, row], heads)
-    passes, _, result = collect(train_log_linear, rows, columns, Family(False, True), C=1.0, passes=10)
+    passes, _, result = collect(train_log_linear, rows, columns, Structure(False, True), C=1.0, passes=10)
 
     assert result.converged
     assert result.passes == 0

@@ -9,9 +9,10 @@ from helpers.made_up import TEMPLATES
 from helpers.training import FAMILIES, TRAINERS, collect, prepared
 
 from mtparse.features.index import FeatureIndex
+from mtparse.inference.parts import Structure
 from mtparse.runtime.threads import Workers
 from mtparse.training.build_design import extract_training
-from mtparse.training.objectives import Family, log_linear_loss
+from mtparse.training.objectives import log_linear_loss
 from mtparse.training.trainers.log_linear import train_log_linear
 
 pytestmark = pytest.mark.nojit
@@ -46,7 +47,7 @@ def test_one_word_sentences_leave_nothing_to_learn(name, family):
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="five hundred words need compiled kernels")
 @pytest.mark.parametrize(
     ("family", "loss"),
-    [(Family(False, True), 499 * np.log(500)), (Family(True, True), 943.229529)],
+    [(Structure(False, True), 499 * np.log(500)), (Structure(True, True), 943.229529)],
 )
 def test_one_sentence_of_five_hundred_words(family, loss):
     """The loss at zero weights is the logarithm of the number of trees, beyond what float64 can count."""

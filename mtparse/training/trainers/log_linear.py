@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.optimize import minimize
 
+from mtparse.inference.parts import Structure
 from mtparse.runtime.threads import Workers
-from mtparse.training.design import ArcRows, Columns
+from mtparse.training.design import Columns, Design
 from mtparse.training.loop import (
     STOPPED,
     Keep,
@@ -19,7 +20,7 @@ from mtparse.training.loop import (
     keep_nothing,
     out_of_passes,
 )
-from mtparse.training.objectives import Family, log_linear_loss
+from mtparse.training.objectives import log_linear_loss
 from mtparse.training.replay import Journal
 
 ROUNDING = 1e-14
@@ -33,14 +34,14 @@ class _Objective:
 
     def __init__(
         self,
-        rows: ArcRows,
+        design: Design,
         columns: Columns,
-        family: Family,
+        structure: Structure,
         C: float,
         workers: Workers,
         journal: Journal | None,
     ) -> None:
-        self._rows, self._family, self._C, self._workers = rows, family, C, workers
+        self._design, self._structure, self._C, self._workers = design, structure, C, workers
         self._journal = journal
         self.root = np.sqrt(columns.multiplicity)
         self.number = 1
@@ -58,7 +59,8 @@ class _Objective:
         return self._last[1:]
 
     def _evaluate(self, v: np.ndarray) -> tuple[float, np.ndarray]:
-        loss, gradient = log_linear_loss(self._rows, self._family, v * self.root, self._workers, self.number)
+        u = v * self.root
+        loss, gradient = log_linear_loss(self._design, self._structure, u, self._workers, self.number)
         gradient *= self.root
         gradient *= self._C
         gradient += v
@@ -81,9 +83,9 @@ def relative_norm(v: np.ndarray, gradient: np.ndarray) -> float:
 
 
 def train_log_linear(
-    rows: ArcRows,
+    design: Design,
     columns: Columns,
-    family: Family,
+    structure: Structure,
     *,
     C: float,
     passes: int,
@@ -115,7 +117,7 @@ def train_log_linear(
     MtparseError
         If the journal is of other steps.
     """
-    objective = _Objective(rows, columns, family, C, workers, journal)
+    objective = _Objective(design, columns, structure, C, workers, journal)
     known = resumed.passes if resumed else 0
     v = start["u"] / objective.root if start else np.zeros(len(columns))
     done = 0
@@ -127,7 +129,7 @@ def train_log_linear(
 
     value, gradient = objective(v)
     norm = float(np.linalg.norm(gradient))
-    if norm <= ROUNDING * C * rows.arcs:
+    if norm <= ROUNDING * C * design.parts:
         on_pass(Pass(0, objective=value, gradient_norm=norm), v * objective.root)
         return result(True, "converged: the start is optimal")
     if passes == 0:

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mtparse.features.feature_keys import arc_number
-from mtparse.inference.dispatch import call_marginals, marginals_address
+from mtparse.inference.dispatch import marginals_address
+from mtparse.inference.parts import Structure
 from mtparse.runtime.jit import kernel
 from mtparse.runtime.threads import Workers
-from mtparse.training.design import ArcRows, Columns
+from mtparse.training.design import Columns, Design, parts_of
 from mtparse.training.loop import (
     STOPPED,
     Keep,
@@ -31,8 +31,9 @@ from mtparse.training.loop import (
     passes_left,
     require_good,
 )
-from mtparse.training.losses import by_words, first_word_row, sentence_scores
-from mtparse.training.objectives import Family, max_margin_loss, squared_norm
+from mtparse.training.losses import gold_and_cost, marginals_of, vectors
+from mtparse.training.objectives import max_margin_loss, squared_norm
+from mtparse.training.products import move, score
 
 GROWTH = 1.05
 LARGEST = 1e6
@@ -41,67 +42,27 @@ HALVINGS = 30
 
 
 @kernel
-def _move(rows, s, old, new, scale, multiplicity, u):
-    """u -= scale * K * X'(new - old) for the arcs of a sentence; old, new are (n+1, n+1).
-
-    Returns what this adds to ||w||² = Σ u² / K, summed up on the way.
-    """
-    n = rows.lengths[s]
-    grown = 0.0
-    arc = rows.first_arc[s]
-    change = np.zeros((n + 1, n + 1))
-    for m in range(1, n + 1):
-        for k in range(n):
-            h = m - 1 - k if k < m else k + 1
-            value = scale * (new[h, m] - old[h, m])
-            change[h, m] = value
-            if value != 0.0:
-                for j in range(rows.starts[arc], rows.starts[arc + 1]):
-                    c = rows.indices[j]
-                    step = value * multiplicity[c]
-                    grown += value * (step - 2.0 * u[c])
-                    u[c] -= step
-            arc += 1
-    sums = by_words(change)
-    first = first_word_row(rows, s)
-    for i in range(2 * n + 1):
-        for j in range(rows.word_starts[first + i], rows.word_starts[first + i + 1]):
-            c = rows.word_indices[j]
-            value = sums[i, rows.word_forms[j]]
-            step = value * multiplicity[c]
-            grown += value * (step - 2.0 * u[c])
-            u[c] -= step
-    return grown
-
-
-@kernel
-def initialize(rows, marginals_at, single, beta, C, multiplicity, u, theta, mu):
+def initialize(design, marginals_at, single, beta, C, multiplicity, u, theta, mu):
     """θ_i is β on gold arcs and 0 elsewhere; μ_i its marginals; u = K * w(μ).
 
     ``marginals_at`` is as from `mtparse.inference.dispatch.marginals_address`.
     """
-    for s in range(rows.lengths.shape[0]):
-        n = rows.lengths[s]
-        first = rows.first_arc[s]
-        scores = np.zeros((n + 1, n + 1))
-        tree = np.zeros((n + 1, n + 1))
-        marginals = np.empty((n + 1, n + 1))
-        for m in range(1, n + 1):
-            h = rows.gold[rows.first_word[s] + m]
-            tree[h, m] = 1.0
-            scores[h, m] = beta
-            theta[first + arc_number(h, m, n)] = beta
-        call_marginals(marginals_at, scores, single, marginals)
-        for m in range(1, n + 1):
-            for h in range(n + 1):
-                if h != m:
-                    mu[first + arc_number(h, m, n)] = marginals[h, m]
-        _move(rows, s, tree, marginals, C, multiplicity, u)
+    for s in range(design.lengths.shape[0]):
+        begin, end = design.first_arc[s], design.first_arc[s + 1]
+        parts = parts_of(design, s)
+        gold, cost = np.empty(end - begin), np.empty(end - begin)
+        gold_and_cost(design, s, parts, gold, cost)
+        for a in range(end - begin):
+            theta[begin + a] = beta * gold[a]
+        marginals_of(marginals_at, single, parts, theta[begin:end], mu[begin:end])
+        for a in range(end - begin):
+            gold[a] = C * (mu[begin + a] - gold[a])
+        move(design, s, gold, multiplicity, u)
 
 
 @kernel
 def sweep(
-    rows, order, marginals_at, single, C, adaptive,
+    design, order, marginals_at, single, C, adaptive,
     multiplicity, eta, u, theta, mu,
 ):  # fmt: skip
     """One pass of exponentiated gradient over the sentences in ``order``.
@@ -113,54 +74,39 @@ def sweep(
     """
     for position in range(order.shape[0]):
         s = order[position]
-        n = rows.lengths[s]
-        first = rows.first_arc[s]
-        scores = np.empty((n + 1, n + 1))
-        candidate = np.empty((n + 1, n + 1))
-        old = np.zeros((n + 1, n + 1))
-        new = np.empty((n + 1, n + 1))
-        sentence_scores(rows, s, u, scores)
-        if not np.isfinite(np.sum(scores)):
+        begin, end = design.first_arc[s], design.first_arc[s + 1]
+        theta_s, mu_s = theta[begin:end], mu[begin:end]
+        parts = parts_of(design, s)
+        slope, gold, cost, candidate = vectors(parts)
+        new, change = np.empty(end - begin), np.empty(end - begin)
+        score(design, s, u, slope)
+        if not np.isfinite(np.sum(slope)):
             return s
-        for m in range(1, n + 1):
-            g = rows.gold[rows.first_word[s] + m]
-            for h in range(n + 1):
-                if h != m:
-                    old[h, m] = mu[first + arc_number(h, m, n)]
-                    if h != g:
-                        scores[h, m] += 1.0
+        gold_and_cost(design, s, parts, gold, cost)
+        for a in range(end - begin):
+            slope[a] += cost[a]
         accepted = False
         step = eta[s]
         for _ in range(HALVINGS):
-            candidate[:, 0] = 0.0
-            for m in range(1, n + 1):
-                largest = -np.inf
-                candidate[m, m] = 0.0
-                for h in range(n + 1):
-                    if h != m:
-                        x = theta[first + arc_number(h, m, n)] + eta[s] * C * scores[h, m]
-                        candidate[h, m] = x
-                        largest = max(largest, x)
-                # A column's shift changes nothing but the size of the numbers.
-                for h in range(n + 1):
-                    candidate[h, m] -= largest
-            call_marginals(marginals_at, candidate, single, new)
-            grown = _move(rows, s, old, new, C, multiplicity, u)
+            _step(parts, theta_s, eta[s] * C, slope, candidate)
+            marginals_of(marginals_at, single, parts, candidate, new)
+            for a in range(end - begin):
+                change[a] = C * (new[a] - mu_s[a])
+            grown = move(design, s, change, multiplicity, u)
             if not np.isfinite(grown):
                 return s
             if not adaptive:
                 accepted = True
                 break
-            change = -0.5 * grown / C  # of Q / C
-            for m in range(1, n + 1):
-                g = rows.gold[rows.first_word[s] + m]
-                for h in range(n + 1):
-                    if h != m and h != g:
-                        change += new[h, m] - old[h, m]
-            if change >= -1e-12:
+            gained = -0.5 * grown / C  # of Q / C
+            for a in range(end - begin):
+                gained += cost[a] * (new[a] - mu_s[a])
+            if gained >= -1e-12:
                 accepted = True
                 break
-            _move(rows, s, old, new, -C, multiplicity, u)
+            for a in range(end - begin):
+                change[a] = -change[a]
+            move(design, s, change, multiplicity, u)
             eta[s] *= 0.5
         if not accepted:
             # At rounding: no step helps now, but the other sentences may move on.
@@ -168,33 +114,40 @@ def sweep(
             continue
         if adaptive:
             eta[s] = min(eta[s] * GROWTH, LARGEST / C)
-        for m in range(1, n + 1):
-            for h in range(n + 1):
-                if h != m:
-                    arc = first + arc_number(h, m, n)
-                    theta[arc] = candidate[h, m]
-                    mu[arc] = new[h, m]
+        theta_s[:] = candidate
+        mu_s[:] = new
     return -1
 
 
 @kernel
-def expected_errors(rows, mu):
+def _step(parts, theta, eta, slope, candidate):
+    """candidate = theta + eta * slope, less each word's largest, which only makes the numbers smaller."""
+    for m in range(1, parts.n + 1):
+        largest = -np.inf
+        for a in range(parts.first[m], parts.first[m + 1]):
+            candidate[a] = theta[a] + eta * slope[a]
+            largest = max(largest, candidate[a])
+        for a in range(parts.first[m], parts.first[m + 1]):
+            candidate[a] -= largest
+
+
+@kernel
+def expected_cost(design, mu):
     """Σ_i l_i·μ_i: the wrong heads that the dual's distributions expect."""
     total = 0.0
-    for s in range(rows.lengths.shape[0]):
-        n = rows.lengths[s]
-        for m in range(1, n + 1):
-            g = rows.gold[rows.first_word[s] + m]
-            for h in range(n + 1):
-                if h != m and h != g:
-                    total += mu[rows.first_arc[s] + arc_number(h, m, n)]
+    for s in range(design.lengths.shape[0]):
+        begin, end = design.first_arc[s], design.first_arc[s + 1]
+        gold, cost = np.empty(end - begin), np.empty(end - begin)
+        gold_and_cost(design, s, parts_of(design, s), gold, cost)
+        for a in range(end - begin):
+            total += cost[a] * mu[begin + a]
     return total
 
 
 def train_max_margin(
-    rows: ArcRows,
+    design: Design,
     columns: Columns,
-    family: Family,
+    structure: Structure,
     *,
     C: float,
     passes: int,
@@ -236,7 +189,7 @@ def train_max_margin(
     transpose for the arcs whose marginal moved, and a loss-augmented decoding for the primal.
     The sweep is sequential (one thread); the primal uses all workers.
     """
-    inference = (marginals_address(family.projective), family.single)
+    inference = (marginals_address(structure.projective), structure.single)
     done = number = resumed.passes if resumed else 0
     if resumed:
         theta, mu, u, eta = (resumed.arrays[name] for name in ("theta", "mu", "u", "eta"))
@@ -246,21 +199,21 @@ def train_max_margin(
             theta, mu = start["theta"].copy(), start["mu"].copy()
             u, eta = start["u_over_C"] * C, start["eta_times_C"] / C
         else:
-            theta, mu = np.zeros(rows.arcs), np.zeros(rows.arcs)
-            u, eta = np.zeros(len(columns)), np.full(rows.sentences, 1.0 / C)
-            initialize(rows, *inference, beta, C, columns.multiplicity, u, theta, mu)
-        last = C * expected_errors(rows, mu) - 0.5 * squared_norm(columns, u)
+            theta, mu = np.zeros(design.parts), np.zeros(design.parts)
+            u, eta = np.zeros(len(columns)), np.full(design.sentences, 1.0 / C)
+            initialize(design, *inference, beta, C, columns.multiplicity, u, theta, mu)
+        last = C * expected_cost(design, mu) - 0.5 * squared_norm(columns, u)
 
     def result(converged: bool, reason: str) -> TrainResult:
         state = {"theta": theta, "mu": mu, "u_over_C": u / C, "eta_times_C": eta * C}
         return TrainResult(u, number, converged, reason, state)
 
-    for number, order in passes_left(passes, done, rows.sentences, shuffle, seed):
-        bad = sweep(rows, order, *inference, C, step == "adaptive", columns.multiplicity, eta, u, theta, mu)
+    for number, order in passes_left(passes, done, design.sentences, shuffle, seed):
+        bad = sweep(design, order, *inference, C, step == "adaptive", columns.multiplicity, eta, u, theta, mu)
         require_good(bad, number)
         penalty = 0.5 * squared_norm(columns, u)
-        dual = C * expected_errors(rows, mu) - penalty
-        primal = C * max_margin_loss(rows, family, u, workers, number) + penalty
+        dual = C * expected_cost(design, mu) - penalty
+        primal = C * max_margin_loss(design, structure, u, workers, number) + penalty
         gap = (primal - dual) / primal if primal > 0.0 else 0.0
         record = Pass(number, objective=primal, dual=dual, gap=gap, step=float(np.median(eta)))
         stop = on_pass(record, u)

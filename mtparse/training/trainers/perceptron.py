@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mtparse.inference.dispatch import best_tree_address
+from mtparse.inference.parts import Structure
 from mtparse.runtime.threads import Workers
-from mtparse.training.design import ArcRows, Columns
+from mtparse.training.design import Columns, Design
 from mtparse.training.loop import (
     STOPPED,
     Keep,
@@ -20,13 +21,12 @@ from mtparse.training.loop import (
     require_good,
 )
 from mtparse.training.losses import perceptron_pass
-from mtparse.training.objectives import Family
 
 
 def train_perceptron(
-    rows: ArcRows,
+    design: Design,
     columns: Columns,
-    family: Family,
+    structure: Structure,
     *,
     passes: int,
     on_pass: OnPass,
@@ -53,12 +53,12 @@ def train_perceptron(
         done, u, total = 0, np.zeros(len(columns)), np.zeros(len(columns))
     else:
         done, u, total = resumed.passes, resumed.arrays["u"], resumed.arrays["total"]
-    step = done * rows.sentences
-    best_tree_at = best_tree_address(family.projective)
+    step = done * design.sentences
+    best_tree_at = best_tree_address(structure.projective)
     mean = u
-    for number, order in passes_left(passes, done, rows.sentences, shuffle, seed):
+    for number, order in passes_left(passes, done, design.sentences, shuffle, seed):
         step, wrong, bad = perceptron_pass(
-            rows, order, best_tree_at, family.single, columns.multiplicity, u, total, step
+            design, order, best_tree_at, structure.single, columns.multiplicity, u, total, step
         )
         require_good(bad, number)
         mean = u - total / step

@@ -19,6 +19,9 @@ from mtparse.experiment.plan import Cell, load_plan
 from mtparse.runtime.progress import Progress
 
 
+DRAWS = True
+
+
 def paper_plan(small, folder, more="shared_task: conllx"):
     text = PLAN.format(root=small, more=f"trees: [projective]\n{more}")
     (folder / "plan.yaml").write_text(text.replace("one:", "dutch:").replace("two:", "turkish:"))

@@ -18,7 +18,6 @@ from mtparse.experiment.grid import reproduce
 from mtparse.experiment.plan import Cell, load_plan
 from mtparse.runtime.progress import Progress
 
-
 DRAWS = True
 
 

@@ -254,7 +254,6 @@ def test_the_script_keeps_what_the_tables_need(finished, small, tmp_path, monkey
 
 
 @nojit
-@pytest.mark.skipif(not (RESULTS / "runs").exists(), reason="the runs were not copied there yet")
 def test_the_tables_in_the_repository_are_those_of_the_runs_there(tmp_path):
     shutil.copytree(RESULTS, tmp_path / "copy")
     for name in tables_of(RESULTS):

@@ -13,7 +13,7 @@ import difflib
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,26 +23,59 @@ from mtparse.config.checks import VALID_KINDS, Check, Fold, ValidPart
 from mtparse.config.strict_yaml import BareWord, dump_yaml, parse_yaml, printable, read_yaml
 from mtparse.errors import ConfigError
 from mtparse.features.templates import FEATURE_SETS
-
-TRAINERS = ("log-linear", "perceptron", "max-margin")
-
+from mtparse.training.trainers import TRAINERS, Trainer
 
 # Sections.
 
 
-def _key(
-    check: Check,
-    default: Any = dataclasses.MISSING,
-    *,
-    key: str | None = None,
-    only: Sequence[str] = TRAINERS,
-):
-    """A field that knows how it is checked, what it is called in YAML and which trainers have it."""
-    return dataclasses.field(default=default, metadata={"check": check, "key": key, "only": tuple(only)})
+def _key(check: Check, default: Any = dataclasses.MISSING, *, key: str | None = None):
+    """A field that knows how it is checked and what it is called in YAML."""
+    return dataclasses.field(default=default, metadata={"check": check, "key": key})
 
 
 def _section(cls: type):
     return dataclasses.field(default_factory=cls, metadata={"section": cls, "key": None})
+
+
+def _default_trainer() -> Trainer:
+    return next(iter(TRAINERS.values()))()
+
+
+def _trainer_name() -> dataclasses.Field:
+    """The key ``trainer.name``, which says what the others of the section are."""
+    field = _key(checks.one_of(*TRAINERS), _default_trainer().name)
+    field.name = "name"
+    return field
+
+
+def _trainer_fields(cls: type[Trainer]) -> dict[str, dataclasses.Field]:
+    """The keys of one trainer, each with its check."""
+    made = {}
+    for setting in dataclasses.fields(cls):
+        made[setting.name] = _key(_check_of(setting), setting.default)
+        made[setting.name].name = setting.name
+    return made
+
+
+def _check_of(setting: dataclasses.Field) -> Check:
+    """The check of a trainer's setting, see `mtparse.training.trainers.base.setting`."""
+    default, allowed = setting.default, setting.metadata
+    if isinstance(default, tuple):
+        return checks.cost
+    if isinstance(default, bool):
+        return checks.truth
+    if isinstance(default, str):
+        return checks.one_of(*allowed["choices"])
+    kind = checks.whole if isinstance(default, int) else checks.number
+    return kind(allowed["low"], allowed["high"])
+
+
+def _fields(cls: type) -> dict[str, dataclasses.Field]:
+    """The keys of a section by their names in YAML; of the trainers those of all."""
+    if cls is Trainer:
+        kinds = reversed(TRAINERS.values())  # where several have a key, the first has its say
+        return {"name": _trainer_name(), **{k: f for kind in kinds for k, f in _trainer_fields(kind).items()}}
+    return {_yaml_name(field): field for field in dataclasses.fields(cls)}
 
 
 @dataclass(frozen=True)
@@ -83,29 +116,6 @@ class DataConfig:
 
 
 @dataclass(frozen=True)
-class TrainerConfig:
-    """The trainer and its settings; settings that the named trainer does not have are None."""
-
-    name: str = _key(checks.one_of(*TRAINERS), "log-linear")
-    optimizer: str | None = _key(checks.one_of("lbfgs", "cg"), "lbfgs", only=["log-linear"])
-    C: tuple[float, ...] | None = _key(
-        checks.cost, (0.01, 0.03, 0.1, 0.3, 1.0), only=["log-linear", "max-margin"]
-    )
-    passes: int = _key(checks.whole(1, 10**6), 100)
-    step: str | None = _key(checks.one_of("adaptive", "paper"), "adaptive", only=["max-margin"])
-    beta: float | None = _key(checks.number(0, 1000), 9.0, only=["max-margin"])
-    tolerance: float | None = _key(checks.number(0, 1), 1e-4, only=["log-linear", "max-margin"])
-    warm_start: bool | None = _key(checks.truth, False, only=["log-linear", "max-margin"])
-    patience: int = _key(checks.whole(0, 10**6), 0)
-    shuffle: bool | None = _key(checks.truth, False, only=["perceptron", "max-margin"])
-
-    @property
-    def uses_seed(self) -> bool:
-        """Whether training draws anything at random: the order of the sentences, with ``shuffle``."""
-        return bool(self.shuffle)
-
-
-@dataclass(frozen=True)
 class FeaturesConfig:
     """Which features arcs have and which of them get a weight."""
 
@@ -127,7 +137,9 @@ class Config:
     labels: bool = _key(checks.unlabelled, False)
     decoder: str = _key(checks.one_of("auto", "eisner", "mst"), "auto")
     punctuation: bool = _key(checks.truth, True)
-    trainer: TrainerConfig = _section(TrainerConfig)
+    trainer: Trainer = dataclasses.field(
+        default_factory=_default_trainer, metadata={"section": Trainer, "key": None}
+    )
     refit: bool = _key(checks.truth, False)
     features: FeaturesConfig = _section(FeaturesConfig)
     seed: int = _key(checks.whole(0, 2**32 - 1), 1)
@@ -142,8 +154,8 @@ def _yaml_name(field: dataclasses.Field) -> str:
 def config_keys(cls: type = Config, prefix: str = "") -> dict[str, dataclasses.Field]:
     """Every dotted key below a section with its field; the sections themselves are not keys."""
     keys = {}
-    for field in dataclasses.fields(cls):
-        name = prefix + _yaml_name(field)
+    for own, field in _fields(cls).items():
+        name = prefix + own
         if "section" in field.metadata:
             keys |= config_keys(field.metadata["section"], name + ".")
         else:
@@ -174,7 +186,7 @@ def _unknown_key(key: str) -> str:
     """Say that a dotted key is unknown, with the nearest known one, or else those of its section."""
     cls, prefix, rest = Config, "", key
     while True:
-        siblings = {_yaml_name(field): field for field in dataclasses.fields(cls)}
+        siblings = _fields(cls)
         section, dot, below = rest.partition(".")
         if not dot or section not in siblings or "section" not in siblings[section].metadata:
             break
@@ -195,7 +207,7 @@ def _checked(field: dataclasses.Field, value: Any, place: str) -> Any:
 
 def _read_section(cls: type, values: Any, source: str, prefix: str = "") -> Any:
     """Make a section's dataclass of a mapping; missing keys get their defaults."""
-    fields = {_yaml_name(field): field for field in dataclasses.fields(cls)}
+    fields = _fields(cls)
     if values is None:
         values = {}
     if not isinstance(values, Mapping):
@@ -205,6 +217,8 @@ def _read_section(cls: type, values: Any, source: str, prefix: str = "") -> Any:
         if name not in fields:
             shown = name if isinstance(name, str) else _show(name)
             raise ConfigError(f"{source}: {_unknown_key(prefix + shown)}")
+    if cls is Trainer:
+        cls, fields = _chosen_trainer(values, source)
     made = {}
     for name, field in fields.items():
         if "section" in field.metadata:
@@ -217,21 +231,24 @@ def _read_section(cls: type, values: Any, source: str, prefix: str = "") -> Any:
             )
         elif field.default is dataclasses.MISSING:
             raise ConfigError(f"{source}: {prefix}{name} is missing")
-    if cls is TrainerConfig:
-        made |= _foreign_settings(values, made.get("name", "log-linear"), source)
     return cls(**made)
 
 
-def _foreign_settings(given: Mapping, trainer: str, source: str) -> dict[str, None]:
-    """The settings of other trainers, which must not have been given, each as None."""
-    foreign = [field for field in dataclasses.fields(TrainerConfig) if trainer not in field.metadata["only"]]
-    for field in foreign:
-        if field.name in given:
-            owners = " and ".join(field.metadata["only"])
-            key = f"trainer.{field.name} = {_show(given[field.name])}"
-            reason = f"{field.name} has no meaning for the {trainer} trainer (only for {owners})"
-            raise ConfigError(f"{source}: {key}: {reason}")
-    return {field.name: None for field in foreign}
+def _chosen_trainer(given: Mapping, source: str) -> tuple[type[Trainer], dict[str, dataclasses.Field]]:
+    """The trainer that a section names, and its keys; settings of other trainers must not be given."""
+    field = _trainer_name()
+    name = field.default
+    if "name" in given:
+        name = _checked(field, given["name"], f"{source}: trainer.name = {_show(given['name'])}: ")
+    fields = _trainer_fields(TRAINERS[name])
+    for key in given:
+        if key != "name" and key not in fields:
+            owners = " and ".join(other for other, kind in TRAINERS.items() if key in _trainer_fields(kind))
+            raise ConfigError(
+                f"{source}: trainer.{key} = {_show(given[key])}: {key} has no meaning for the {name} trainer "
+                f"(only for {owners})"
+            )
+    return TRAINERS[name], fields
 
 
 def _check_together(config: Config, source: str) -> None:
@@ -362,6 +379,10 @@ def config_to_dict(config: Any) -> dict:
 
     ``data.root`` is absolute, so the result can be read from any folder.
     """
+    if isinstance(config, Trainer):
+        values = {name: getattr(config, name) for name in _trainer_fields(type(config))}
+        shown = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {"name": config.name, **shown}
     made = {}
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
@@ -376,7 +397,7 @@ def config_to_dict(config: Any) -> dict:
             made[_yaml_name(field)] = list(map(_escape, value)) if several else _escape(value)
         elif isinstance(value, tuple):
             made[_yaml_name(field)] = list(value)
-        elif not (isinstance(config, TrainerConfig) and config.name not in field.metadata["only"]):
+        else:
             made[_yaml_name(field)] = value
     return made
 

@@ -29,14 +29,14 @@ from mtparse.experiment.run_directory import LOG_NAME, RunDirectory
 from mtparse.experiment.split import read_parts, read_test, shared_data
 from mtparse.experiment.stored_plan import TABLES
 from mtparse.experiment.tables import write_tables
-from mtparse.experiment.tuning import Prepared, chains, choose, costs, run_trainer
+from mtparse.experiment.tuning import chains, choose, costs, run_trainer
 from mtparse.runtime.files import atomic_writer
 from mtparse.runtime.progress import Progress
 from mtparse.runtime.threads import Workers, thread_count
 from mtparse.training.checkpoints import Run
 from mtparse.training.design_cache import require_cache
+from mtparse.training.problem import TrainingProblem
 
-_LONGEST_FIRST = ("max-margin", "log-linear", "perceptron")
 _NOTHING = np.empty(0)
 
 
@@ -237,7 +237,7 @@ def _run_group(
 
 
 def _run_all(
-    group: dict[Cell, Config], data: Prepared, store: Store, threads: int, overall: _Overall
+    group: dict[Cell, Config], data: TrainingProblem, store: Store, threads: int, overall: _Overall
 ) -> dict[Cell, list[tuple[Run, list[dict]]]]:
     """The runs of all cells and values of C over the threads, those stored already not again."""
     cancel = threading.Event()
@@ -264,7 +264,7 @@ def _run_all(
         return done
 
     # The longest runs first, so that no thread is left with one of them at the end.
-    longest_first = sorted(group, key=lambda cell: _LONGEST_FIRST.index(cell.trainer))
+    longest_first = sorted(group, key=lambda cell: -group[cell].trainer.relative_cost)
     with ThreadPoolExecutor(threads) as pool:
         try:
             jobs = {

@@ -16,7 +16,6 @@ from typing import Any
 
 from mtparse.config.checks import VALID_KINDS, Fold, run_name, whole
 from mtparse.config.run import (
-    TRAINERS,
     Config,
     config_from_dict,
     config_keys,
@@ -27,6 +26,7 @@ from mtparse.config.strict_yaml import parse_yaml, printable, read_yaml
 from mtparse.errors import ConfigError
 from mtparse.experiment.paper import COUNTS
 from mtparse.experiment.run_checks import require_files
+from mtparse.training.trainers import TRAINERS
 
 TREES = ("projective", "nonprojective")
 
@@ -57,16 +57,13 @@ class Cell:
     @classmethod
     def parse(cls, name: str) -> Cell:
         """The cell of a name; raises ValueError if it is none."""
-        found = _NAME.fullmatch(name)
+        trainers, trees = ("|".join(map(re.escape, names)) for names in (TRAINERS, TREES))
+        pattern = rf"(.+)-({trainers})-({trees})(?:-seed(\d+))?(?:-fold(\d+))?"
+        found = re.fullmatch(pattern, name, re.DOTALL)
         if found is None:
             raise ValueError(f"{name!r} names no run of an experiment")
-        language, trainer, trees, seed, fold = found.groups()
-        return cls(language, trainer, trees, seed and int(seed), fold and int(fold))
-
-
-_NAME = re.compile(
-    rf"(.+)-({'|'.join(TRAINERS)})-({'|'.join(TREES)})(?:-seed(\d+))?(?:-fold(\d+))?", re.DOTALL
-)
+        language, trainer, family, seed, fold = found.groups()
+        return cls(language, trainer, family, seed and int(seed), fold and int(fold))
 
 
 @dataclass(frozen=True)

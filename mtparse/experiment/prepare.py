@@ -1,4 +1,4 @@
-"""From treebanks to what trainers see: trees made projective, features counted, all arcs' rows made."""
+"""From treebanks to what trainers see: trees made projective, features scored_words, all arcs' rows made."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import numpy as np
 from mtparse.config.run import Config
 from mtparse.errors import ConfigError, MtparseError
 from mtparse.evaluation.attachment import is_punctuation
-from mtparse.experiment.tuning import Prepared
 from mtparse.features.index import FeatureIndex
 from mtparse.features.templates import FEATURE_SETS
 from mtparse.inference.parts import Structure
@@ -15,6 +14,7 @@ from mtparse.runtime.progress import Progress
 from mtparse.runtime.threads import Workers
 from mtparse.training.build_design import extract_training, extract_validation
 from mtparse.training.design_cache import Training, cached, fingerprint
+from mtparse.training.problem import TrainingProblem
 from mtparse.treebank.gold import Treebank
 from mtparse.treebank.projectivize import projectivize
 from mtparse.treebank.trees import is_projective
@@ -28,7 +28,7 @@ def prepare(
     workers: Workers,
     progress: Progress,
     cache: str | None = None,
-) -> tuple[FeatureIndex, Prepared]:
+) -> tuple[FeatureIndex, TrainingProblem]:
     """Count features and extract the rows of all arcs, or take them from the directory ``cache``."""
     heads = training.heads
     if config.trees == "projective":
@@ -50,16 +50,16 @@ def prepare(
         f"{len(index)} features in {len(columns)} columns"
     )
     structure = Structure(config.trees == "projective", single)
-    places = [f"{s.path}:{s.line}" for s in training.sentences]
+    origins = [f"{s.path}:{s.line}" for s in training.sentences]
     if valid is None:
-        return index, Prepared(design, columns, structure, places)
-    counted = np.array(
+        return index, TrainingProblem(design, columns, structure, origins)
+    scored_words = np.array(
         [c for s in valid.sentences for c in (False, *(not is_punctuation(form) for form in s.forms))]
     )
-    if not config.punctuation and not counted.any():
+    if not config.punctuation and not scored_words.any():
         raise ConfigError("punctuation = false: the validation data holds nothing but punctuation")
     held_out = extract_validation(index, columns, valid.rows, valid.heads, workers=workers)
-    return index, Prepared(design, columns, structure, places, held_out, counted)
+    return index, TrainingProblem(design, columns, structure, origins, held_out, scored_words)
 
 
 def _extract(

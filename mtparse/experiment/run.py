@@ -29,7 +29,7 @@ from mtparse.experiment.run_directory import (
     versions,
 )
 from mtparse.experiment.split import Parts, read_parts, read_test, shared_data
-from mtparse.experiment.tuning import Prepared, chains, choose, run_trainer
+from mtparse.experiment.tuning import chains, choose, run_trainer
 from mtparse.features.index import FeatureIndex
 from mtparse.model.model_file import MODEL_NAME, Model, save_model, without_negligible
 from mtparse.model.parser import Parser
@@ -38,6 +38,7 @@ from mtparse.runtime.threads import Workers, thread_count
 from mtparse.training.checkpoints import Choice, Run
 from mtparse.training.design_cache import require_cache
 from mtparse.training.loop import TrainResult
+from mtparse.training.problem import TrainingProblem
 from mtparse.treebank.conll import write_conll
 from mtparse.treebank.inventory import Inventory
 
@@ -127,7 +128,7 @@ def train(
 
 def refit(
     config: Config,
-    data: Prepared,
+    data: TrainingProblem,
     runs: list[Run],
     choice: Choice,
     workers: Workers,
@@ -238,7 +239,7 @@ def finish(
 
 
 def tune(
-    config: Config, data: Prepared, threads: int, directory: RunDirectory, progress: Progress
+    config: Config, data: TrainingProblem, threads: int, directory: RunDirectory, progress: Progress
 ) -> list[Run]:
     """Train with every C, side by side where there are threads for it; results in the order of C."""
     independent = chains(config)
@@ -293,7 +294,7 @@ def format_summary(summary: dict) -> str:
 
 def train_once(
     config: Config,
-    data: Prepared,
+    data: TrainingProblem,
     C: float | None,
     workers: Workers,
     directory: RunDirectory,

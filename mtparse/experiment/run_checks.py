@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable
 from itertools import chain
 
-from mtparse.config.run import Config, TrainerConfig
+from mtparse.config.run import Config
 from mtparse.config.strict_yaml import printable
 from mtparse.errors import ConfigError
+from mtparse.training.trainers import Trainer
 
 
 def require_files(configs: Iterable[Config]) -> None:
@@ -42,7 +43,7 @@ def require_files(configs: Iterable[Config]) -> None:
         raise ConfigError(f"{listed} (data.root says where treebanks are)")
 
 
-def useless_seed(trainers: Iterable[TrainerConfig], overrides: Iterable[str], *seeds: int) -> str | None:
+def useless_seed(trainers: Iterable[Trainer], overrides: Iterable[str], *seeds: int) -> str | None:
     """What to warn of where a seed other than the default, or one on the command line, changes nothing.
 
     Parameters

@@ -237,10 +237,11 @@ def paper_table(results: Results) -> Table:
             pairs = []
             for language in plan.languages:
                 ours = results.test((language, trainer, trees), "without_punctuation")
-                theirs = UAS[language][trainer, trees]
+                theirs = UAS[language].get((trainer, trees))  # None of a trainer that the paper has not
                 pairs.append((ours, theirs))
-                rows.append([language, trainer, trees, ours, theirs, None if ours is None else ours - theirs])
-            if all(ours is not None for ours, _ in pairs):
+                gap = None if None in (ours, theirs) else ours - theirs
+                rows.append([language, trainer, trees, ours, theirs, gap])
+            if not any(None in pair for pair in pairs):
                 ours, theirs = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))
                 rows.append(["average", trainer, trees, ours, theirs, ours - theirs])
     return Table(
@@ -333,6 +334,7 @@ def _repeated(plan: Plan) -> str:
 
 def _steps(plan: Plan) -> str:
     """The step rule of the max-margin models, as their configs have it."""
-    steps = dict.fromkeys(config.trainer.step for config in plan.cells.values() if config.trainer.step)
+    found = (getattr(config.trainer, "step", None) for config in plan.cells.values())
+    steps = dict.fromkeys(step for step in found if step)
     shown = " and ".join(_STEPS[step] for step in steps)
     return f" Max-margin models are trained with {shown}." if steps else ""

@@ -4,38 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import asdict, fields, replace
 
 import numpy as np
 
 from mtparse.config.run import Config
 from mtparse.errors import MtparseError, NumericsError
 from mtparse.evaluation.attachment import percent
-from mtparse.inference.parts import Structure
 from mtparse.runtime.threads import Workers
 from mtparse.training.checkpoints import Checkpoint, Choice, Run, Unfinished
-from mtparse.training.design import Columns, Design
-from mtparse.training.loop import Pass, TrainResult
+from mtparse.training.loop import Loop, Pass, TrainResult
 from mtparse.training.objectives import attachment, squared_norm
-from mtparse.training.trainers import TRAINERS
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A training set, and the validation set in terms of its columns.
-
-    ``places`` says where each training sentence stands; ``counted`` is bool, laid out like ``valid.gold``:
-    the words that are no punctuation.
-    """
-
-    design: Design
-    columns: Columns
-    structure: Structure
-    places: list[str]
-    valid: Design | None = None
-    counted: np.ndarray | None = None
-
+from mtparse.training.problem import TrainingProblem
 
 Log = Callable[[dict], None]
 
@@ -66,7 +46,7 @@ def chains(config: Config) -> list[list[float | None]]:
 
 def run_trainer(
     config: Config,
-    data: Prepared,
+    data: TrainingProblem,
     C: float | None,
     workers: Workers,
     log: Log = lambda record: None,
@@ -130,10 +110,10 @@ def run_trainer(
         line = {name: figures.get(name) for name in PASS_COLUMNS}
         line |= {"event": "pass", "refit": refit, "C": C}
         if data.valid is not None:
-            assert data.counted is not None
+            assert data.scored_words is not None
             weights = u / data.columns.multiplicity
             scores = attachment(
-                data.valid, data.counted, data.structure.single, weights, decoders(config), workers
+                data.valid, data.scored_words, data.structure.single, weights, decoders(config), workers
             )
             for decoder, score in scores.items():
                 right = score.right if config.punctuation else score.right_counted
@@ -155,24 +135,18 @@ def run_trainer(
         if checkpoint is not None:
             checkpoint.keep(number, so_far, arrays)
 
-    train, names = TRAINERS[settings.name]
-    options: dict[str, Any] = {name: getattr(settings, name) for name in names}
-    options |= {"on_pass": on_pass, "workers": workers, "resumed": so_far.resumed, "keep": keep}
-    if passes is not None:
-        options["passes"] = passes
-    if settings.name != "log-linear":
-        options["seed"] = config.seed
-    elif checkpoint is not None:
-        options["journal"] = checkpoint.journal(len(data.columns))
-    if C is not None:
-        options |= {"C": C, "start": start.state if start else None}
+    journal = None
+    if checkpoint is not None and settings.replays:
+        journal = checkpoint.journal(len(data.columns))
+    start_state = start.state if start else None
+    loop = Loop(on_pass, workers, passes, config.seed, start_state, so_far.resumed, keep, journal)
     try:
-        result = train(data.design, data.columns, data.structure, **options)
+        result = settings.train(data, C, loop)
     except NumericsError as error:
-        raise MtparseError(f"{data.places[error.sentence]}: {error} (C = {C})") from error
+        raise MtparseError(f"{data.origins[error.sentence]}: {error} (C = {C})") from error
     finally:
-        if "journal" in options:
-            options["journal"].close()
+        if journal is not None:
+            journal.close()
     ended = {"passes": result.passes, "converged": result.converged, "reason": result.reason}
     note({"event": "end", "refit": refit, "C": C, **ended})
     if not settings.warm_start:

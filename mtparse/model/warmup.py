@@ -20,8 +20,10 @@ from mtparse.runtime.progress import Progress
 from mtparse.runtime.threads import Workers
 from mtparse.training.build_design import extract_training, extract_validation
 from mtparse.training.design import Columns, Design
+from mtparse.training.loop import Loop
 from mtparse.training.objectives import attachment
-from mtparse.training.trainers import TRAINERS
+from mtparse.training.problem import TrainingProblem
+from mtparse.training.trainers import TRAINERS, Trainer
 from mtparse.treebank.sentence import Sentence
 
 
@@ -83,8 +85,8 @@ def _steps() -> Iterator[tuple[str, Callable[[], object]]]:
         yield f"wide log-partitions, {trees}", partial(extended_log_partition, scores, *kind)
     data = _Training()
     yield "features", data.extract
-    for name, (train, _) in TRAINERS.items():
-        yield name, partial(data.train, name, train)
+    for name, kind in TRAINERS.items():
+        yield name, partial(data.train, kind())
     yield "decoding", data.decode
     yield "parsing", data.parse
 
@@ -109,12 +111,10 @@ class _Training:
         self.design, self.columns = extract_training(self.index, self.words, self.heads)
         extract_validation(self.index, self.columns, self.words, self.heads)
 
-    def train(self, name: str, train: Callable) -> None:
-        cost = {} if name == "perceptron" else {"C": 1.0}
-        train(
-            self.design, self.columns, Structure(projective=False, single=True),
-            passes=1, on_pass=lambda record, u: False, workers=Workers(), **cost,
-        )  # fmt: skip
+    def train(self, trainer: Trainer) -> None:
+        problem = TrainingProblem(self.design, self.columns, Structure(projective=False, single=True), ["1"])
+        loop = Loop(on_pass=lambda record, u: False, workers=Workers(), passes=1)
+        trainer.train(problem, 1.0 if trainer.C else None, loop)
 
     def decode(self) -> None:
         weights = np.zeros(len(self.columns))

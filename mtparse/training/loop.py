@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mtparse.errors import NumericsError
+from mtparse.runtime.threads import Workers
+from mtparse.training.replay import Journal
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,40 @@ def require_good(bad: int, number: int) -> None:
     """
     if bad >= 0:
         raise NumericsError(bad, number)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What a trainer needs beside its problem and its settings, for one run.
+
+    Attributes
+    ----------
+    on_pass
+        Is told of every pass, and may end the run.
+    workers
+        Threads.
+    passes
+        At most so many; None: as the settings say.
+    seed
+        Of all that is drawn at random.
+    start
+        The ``state`` of the result with another C, where a warm start begins.
+    resumed
+        Where an interrupted run goes on.
+    keep
+        Stores a state after a pass.
+    journal
+        Evaluations of the objective, for trainers whose state cannot be stored (``Trainer.replays``).
+    """
+
+    on_pass: OnPass
+    workers: Workers
+    passes: int | None = None
+    seed: int = 1
+    start: Mapping[str, np.ndarray] | None = None
+    resumed: Resumed | None = None
+    keep: Keep = keep_nothing
+    journal: Journal | None = None
 
 
 STOPPED = "stopped: no better validation score within trainer.patience passes"

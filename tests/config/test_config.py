@@ -10,9 +10,9 @@ from helpers.configs import MINIMAL, load, message
 
 from mtparse.config.run import (
     FeaturesConfig,
-    TrainerConfig,
     ValidPart,
 )
+from mtparse.training.trainers import LogLinear
 
 pytestmark = pytest.mark.nojit
 
@@ -32,7 +32,7 @@ def test_defaults(tmp_path):
     assert (config.data.format, config.data.encoding) == ("auto", "utf-8")
     assert (config.trees, config.root, config.decoder) == ("nonprojective", "auto", "auto")
     assert (config.labels, config.refit, config.seed, config.threads) == (False, False, 1, 0)
-    assert config.trainer == TrainerConfig(step=None, beta=None, shuffle=None)
+    assert config.trainer == LogLinear()
     assert config.trainer.C == (0.01, 0.03, 0.1, 0.3, 1.0)
     assert config.features == FeaturesConfig("default", "gold", 1, True, ())
 
@@ -181,7 +181,7 @@ def test_byte_order_mark_and_empty_sections(tmp_path):
         ("features: {templates: [Hw, ' ']}", 'features.templates = ["Hw", " "]: must be a list of feature'),
         ("features: {templates: [no]}", 'features.templates = ["no"]: must be a list of feature templates; '),
         ("punctuation: some", 'punctuation = "some": must be true or false, without quotes'),
-        ("trainer: perceptron", 'trainer = "perceptron": must be a section with keys of its own (name, opt'),
+        ("trainer: perceptron", 'trainer = "perceptron": must be a section with keys of its own (name, pass'),
         ("features: [a]", 'features = ["a"]: must be a section with keys of its own (set, from'),
     ],
 )
@@ -264,14 +264,14 @@ def test_unknown_keys(tmp_path, text, expected):
     ],
 )
 def test_settings_of_another_trainer(tmp_path, trainer, setting, owners):
-    """They are refused with both trainers named; without them the setting is None."""
+    """They are refused with both trainers named; without them the trainer has no such setting."""
     key = setting.partition(":")[0]
 
     found = message(tmp_path, MINIMAL + f"trainer: {{name: {trainer}, {setting}}}")
 
     assert found.startswith(f"run.yaml: trainer.{key} = ")
     assert found.endswith(f": {key} has no meaning for the {trainer} trainer (only for {owners})")
-    assert getattr(load(tmp_path, MINIMAL + f"trainer: {{name: {trainer}}}").trainer, key) is None
+    assert not getattr(load(tmp_path, MINIMAL + f"trainer: {{name: {trainer}}}").trainer, key, None)
 
 
 def test_projective_models_are_not_decoded_with_mst(tmp_path):

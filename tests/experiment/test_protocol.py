@@ -19,6 +19,7 @@ from mtparse.model.parser import Parser
 from mtparse.training.checkpoints import Choice, Run
 from mtparse.training.loop import STOPPED, Pass, TrainResult, out_of_passes
 from mtparse.training.objectives import Attachment
+from mtparse.training.trainers import LogLinear
 from mtparse.treebank.projectivize import projectivize
 
 pytestmark = pytest.mark.nojit
@@ -118,16 +119,17 @@ class Script:
         """C and the passes that each training was given."""
         self.starts: list[float | None] = []
         """The C where each began."""
-        monkeypatch.setitem(tuning.TRAINERS, "log-linear", (self.train, ("passes",)))
+        monkeypatch.setattr(LogLinear, "train", lambda trainer, *arguments: self.train(trainer, *arguments))
         monkeypatch.setattr(tuning, "attachment", self.attachment)
 
-    def train(self, rows, columns, family, *, C, passes, on_pass, start, **_):
+    def train(self, trainer, problem, C, loop):
+        passes, columns = trainer.passes_of(loop), problem.columns
         self.calls.append((C, passes))
-        self.starts.append(start and float(start["C"][0]))
+        self.starts.append(loop.start and float(loop.start["C"][0]))
         u, state = np.empty(len(columns)), {"C": np.array([C])}
         for number in range(1, passes + 1):
             u[:] = number * columns.multiplicity  # in place, as some trainers do
-            if on_pass(Pass(number), u):
+            if loop.on_pass(Pass(number), u):
                 return TrainResult(u, number, False, STOPPED, state)
         return TrainResult(u, passes, False, out_of_passes(passes), state)
 

@@ -9,9 +9,10 @@ import tempfile
 from common import ROOT, fuzz, instrumented
 
 with instrumented("mtparse", "yaml"):
-    from mtparse.config.run import TRAINERS, config_keys, dump_config, load_config
+    from mtparse.config.run import config_keys, dump_config, load_config
     from mtparse.errors import ConfigError
     from mtparse.experiment.plan import load_plan
+    from mtparse.training.trainers import TRAINERS
 
 _folder = tempfile.TemporaryDirectory()
 PATH = os.path.join(_folder.name, "run.yaml")

@@ -69,7 +69,7 @@ def test_a_list_that_does_not_fit_is_refused(fields, message, mutate):
         ("if chosen + length / 2 <=", False),
         ("NEGLIGIBLE = 1e-9", False),
         ("projective = (self.model.decoder", False),  # a method, in a file with kernels
-        ("last = dual", False),  # in such a file too
+        ("rank = np.lexsort(", False),  # in such a file too
         ("with objmode(log_z=\"float64\"):\n        log_z = extended_marginals", True),
         ("extended = extended_projective_marginals if projective", True),  # what that calls
         ("return (u / self.multiplicity)[self.column_of]", False),

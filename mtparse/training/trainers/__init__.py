@@ -1,14 +1,11 @@
-"""The trainers, by the names that configs give them."""
+"""The trainers, by the names that configs give them. A new one is a module, and a place in this list."""
 
 from __future__ import annotations
 
-from mtparse.training.trainers.log_linear import train_log_linear
-from mtparse.training.trainers.max_margin import train_max_margin
-from mtparse.training.trainers.perceptron import train_perceptron
+from mtparse.training.trainers.base import Trainer
+from mtparse.training.trainers.log_linear import LogLinear
+from mtparse.training.trainers.max_margin import MaxMargin
+from mtparse.training.trainers.perceptron import Perceptron
 
-TRAINERS = {
-    "perceptron": (train_perceptron, ("passes", "shuffle")),
-    "log-linear": (train_log_linear, ("passes", "optimizer", "tolerance")),
-    "max-margin": (train_max_margin, ("passes", "step", "beta", "tolerance", "shuffle")),
-}
-"""Each trainer's function and the settings it takes from the config."""
+TRAINERS: dict[str, type[Trainer]] = {kind.name: kind for kind in (LogLinear, Perceptron, MaxMargin)}
+"""The only list of them. The first is the default of a config."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -13,6 +15,7 @@ from mtparse.training.design import Columns, Design
 from mtparse.training.loop import (
     STOPPED,
     Keep,
+    Loop,
     OnPass,
     Pass,
     Resumed,
@@ -21,12 +24,37 @@ from mtparse.training.loop import (
     out_of_passes,
 )
 from mtparse.training.objectives import log_linear_loss
+from mtparse.training.problem import TrainingProblem
 from mtparse.training.replay import Journal
+from mtparse.training.trainers.base import COSTS, Trainer, setting
 
 ROUNDING = 1e-14
 """A gradient of at most this times C, an arc, is zero but for rounding."""
 HISTORY = 10
 """Pairs of vectors that L-BFGS remembers."""
+
+
+@dataclass(frozen=True)
+class LogLinear(Trainer):
+    """Settings of :func:`train_log_linear`."""
+
+    optimizer: str = setting("lbfgs", choices=("lbfgs", "cg"))
+    C: tuple[float, ...] = COSTS
+    tolerance: float = setting(1e-4, low=0, high=1)
+    warm_start: bool = setting(False)
+
+    name: ClassVar[str] = "log-linear"
+    replays: ClassVar[bool] = True
+    relative_cost: ClassVar[float] = 2.3
+
+    def train(self, problem: TrainingProblem, C: float | None, loop: Loop) -> TrainResult:
+        assert C is not None
+        return train_log_linear(
+            problem.design, problem.columns, problem.structure,
+            C=C, passes=self.passes_of(loop), optimizer=self.optimizer, tolerance=self.tolerance,
+            on_pass=loop.on_pass, workers=loop.workers, start=loop.start, resumed=loop.resumed,
+            keep=loop.keep, journal=loop.journal,
+        )  # fmt: skip
 
 
 class _Objective:

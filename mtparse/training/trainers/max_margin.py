@@ -11,6 +11,8 @@ gradient of Q: θ_i += η C (l_i + w·f).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from mtparse.training.design import Columns, Design, parts_of
 from mtparse.training.loop import (
     STOPPED,
     Keep,
+    Loop,
     OnPass,
     Pass,
     Resumed,
@@ -33,12 +36,38 @@ from mtparse.training.loop import (
 )
 from mtparse.training.losses import gold_and_cost, marginals_of, vectors
 from mtparse.training.objectives import max_margin_loss, squared_norm
+from mtparse.training.problem import TrainingProblem
 from mtparse.training.products import move, score
+from mtparse.training.trainers.base import COSTS, Trainer, setting
 
 GROWTH = 1.05
 LARGEST = 1e6
 """A step grows to this many times 1/C at most: beyond, θ would overflow and nothing would be gained."""
 HALVINGS = 30
+
+
+@dataclass(frozen=True)
+class MaxMargin(Trainer):
+    """Settings of :func:`train_max_margin`."""
+
+    C: tuple[float, ...] = COSTS
+    step: str = setting("adaptive", choices=("adaptive", "paper"))
+    beta: float = setting(9.0, low=0, high=1000)
+    tolerance: float = setting(1e-4, low=0, high=1)
+    warm_start: bool = setting(False)
+    shuffle: bool = setting(False)
+
+    name: ClassVar[str] = "max-margin"
+    relative_cost: ClassVar[float] = 3.4
+
+    def train(self, problem: TrainingProblem, C: float | None, loop: Loop) -> TrainResult:
+        assert C is not None
+        return train_max_margin(
+            problem.design, problem.columns, problem.structure,
+            C=C, passes=self.passes_of(loop), step=self.step, beta=self.beta, tolerance=self.tolerance,
+            shuffle=self.shuffle, seed=loop.seed, on_pass=loop.on_pass, workers=loop.workers,
+            start=loop.start, resumed=loop.resumed, keep=loop.keep,
+        )  # fmt: skip
 
 
 @kernel

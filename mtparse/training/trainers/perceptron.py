@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
 from mtparse.inference.dispatch import best_tree_address
@@ -11,6 +14,7 @@ from mtparse.training.design import Columns, Design
 from mtparse.training.loop import (
     STOPPED,
     Keep,
+    Loop,
     OnPass,
     Pass,
     Resumed,
@@ -21,6 +25,24 @@ from mtparse.training.loop import (
     require_good,
 )
 from mtparse.training.losses import perceptron_pass
+from mtparse.training.problem import TrainingProblem
+from mtparse.training.trainers.base import Trainer, setting
+
+
+@dataclass(frozen=True)
+class Perceptron(Trainer):
+    """Settings of :func:`train_perceptron`."""
+
+    shuffle: bool = setting(False)
+
+    name: ClassVar[str] = "perceptron"
+
+    def train(self, problem: TrainingProblem, C: float | None, loop: Loop) -> TrainResult:
+        return train_perceptron(
+            problem.design, problem.columns, problem.structure,
+            passes=self.passes_of(loop), shuffle=self.shuffle, seed=loop.seed,
+            on_pass=loop.on_pass, workers=loop.workers, resumed=loop.resumed, keep=loop.keep,
+        )  # fmt: skip
 
 
 def train_perceptron(

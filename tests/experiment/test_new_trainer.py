@@ -43,7 +43,7 @@ def test_its_fields_are_the_keys_of_a_config(small):
     }  # fmt: skip
     with pytest.raises(ConfigError, match=r"trainer.rate=11: must be a number from 0 to 10"):
         config(small, "trainer.rate=11")
-    with pytest.raises(ConfigError, match=r"trainer.rate = 1: rate has no meaning for the perceptron trainer"):
+    with pytest.raises(ConfigError, match=r"trainer.rate = 1: rate has no meaning for the perceptron"):
         load_config(small / "run.yaml", ["trainer.name=perceptron", "trainer.C=", "trainer.rate=1"])
     with pytest.raises(ConfigError, match=r"unknown key trainer.rates; did you mean trainer.rate\?"):
         config(small, "trainer.rates=1")

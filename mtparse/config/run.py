@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from mtparse.config import checks
-from mtparse.config.checks import VALID_KINDS, Check, Fold, ValidPart
-from mtparse.config.strict_yaml import BareWord, dump_yaml, parse_yaml, printable, read_yaml
+from mtparse.config.checks import Check, Fold, ValidPart
+from mtparse.config.overrides import parse_override, put_over
+from mtparse.config.strict_yaml import BareWord, dump_yaml, printable, read_yaml
 from mtparse.errors import ConfigError
 from mtparse.features.templates import FEATURE_SETS
 from mtparse.training.trainers import TRAINERS, Trainer
@@ -310,32 +311,16 @@ def apply_overrides(values: dict, overrides: Iterable[str]) -> dict:
     """
     values = dict(values)
     known = config_keys()
-    for override in overrides:
-        key, equals, text = override.partition("=")
-        key, source = key.strip(), f"--set {printable(override)}"
-        if not equals:
-            raise ConfigError(f"{source}: must have the form KEY=VALUE")
-        value = parse_yaml(text, source)
-        valid, _, kind = key.rpartition(".")
-        if valid == "data.valid" and kind in VALID_KINDS:
-            key, value = valid, {kind: value}
+    for text in overrides:
+        override = parse_override(text)
+        key, source = override.dotted, override.source
         if any(name.startswith(key + ".") for name in known):
             raise ConfigError(f"{source}: {key} is a section; set one of its keys")
         if key not in known:
             raise ConfigError(f"{source}: {_unknown_key(key)}")
-        *sections, last = key.split(".")
-        inner = values
-        for section in sections:
-            below = {} if inner.get(section) is None else inner[section]
-            if not isinstance(below, Mapping):
-                raise ConfigError(f"{source}: {section} has no keys in the config, it is {_show(below)}")
-            inner[section] = dict(below)
-            inner = inner[section]
-        if text.strip():
-            _checked(known[key], value, f"{source}: ")
-            inner[last] = value
-        else:
-            inner.pop(last, None)
+        if override.given:
+            _checked(known[key], override.value, f"{source}: ")
+        put_over(values, override)
     return values
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
 
@@ -29,12 +28,12 @@ from mtparse.experiment.run_directory import LOG_NAME, RunDirectory
 from mtparse.experiment.split import read_parts, read_test, shared_data
 from mtparse.experiment.stored_plan import TABLES
 from mtparse.experiment.tables import write_tables
-from mtparse.experiment.tuning import chains, choose, costs, run_trainer
+from mtparse.experiment.tuning import Trained, chains, choose, costs, run_trainer, train_chain
 from mtparse.runtime.files import atomic_writer
 from mtparse.runtime.progress import Progress
-from mtparse.runtime.threads import Workers, thread_count
-from mtparse.training.checkpoints import Run
+from mtparse.runtime.threads import Cancelled, Threads, Workers, thread_count
 from mtparse.training.design_cache import require_cache
+from mtparse.training.loop import TrainResult
 from mtparse.training.problem import TrainingProblem
 
 _NOTHING = np.empty(0)
@@ -238,43 +237,36 @@ def _run_group(
 
 def _run_all(
     group: dict[Cell, Config], data: TrainingProblem, store: Store, threads: int, overall: _Overall
-) -> dict[Cell, list[tuple[Run, list[dict]]]]:
-    """The runs of all cells and values of C over the threads, those stored already not again."""
-    cancel = threading.Event()
+) -> dict[Cell, list[Trained]]:
+    """The runs of all cells and values of C over the threads; what is stored of each is taken up."""
 
-    def one(cell: Cell, config: Config, chain: list[float | None]) -> list[tuple[Run, list[dict]]]:
-        done: list[tuple[Run, list[dict]]] = []
-        for C in chain:
-            found = store.load_part(cell, C)
-            if found is None:
-                start = done[-1][0].result if done else None
+    def task(cell: Cell, chain: list[float | None]) -> Callable[[Cancelled], list[Trained]]:
+        def run(cancelled: Cancelled) -> list[Trained]:
+            def train(C: float | None, start: TrainResult | None) -> Trained:
+                checkpoint = store.checkpoint(cell, C, group[cell])
+                loaded = checkpoint.finished() is not None
                 with Workers(1) as workers:
-                    run, records = run_trainer(config, data, C, workers, start=start, cancelled=cancel.is_set)
-                if chain[-1] == C:
-                    run = replace(run, result=replace(run.result, state={}))
-                store.save_part(cell, run, records)
-                store.keep_cost(threads)
-                overall.step(loaded=False)
-            else:
-                run, records = found
-                overall.step(loaded=True)
-            if done:  # what a warm start needed of the run before is as large as the training arcs
-                done[-1][0].result.state.clear()
-            done.append((replace(run, result=replace(run.result, u=_NOTHING)), records))
-        return done
+                    trained = run_trainer(
+                        group[cell], data, C, workers, start=start, cancelled=cancelled, checkpoint=checkpoint
+                    )
+                if not loaded:
+                    store.keep_cost(threads)
+                overall.step(loaded)
+                return trained
+
+            # the last weights are not needed beside the best ones, and as large
+            return [
+                (replace(run, result=replace(run.result, u=_NOTHING)) if run.best else run, records)
+                for run, records in train_chain(chain, train)
+            ]
+
+        return run
 
     # The longest runs first, so that no thread is left with one of them at the end.
     longest_first = sorted(group, key=lambda cell: -group[cell].trainer.relative_cost)
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            jobs = {
-                cell: [pool.submit(one, cell, group[cell], chain) for chain in chains(group[cell])]
-                for cell in longest_first
-            }
-            for job in as_completed(job for some in jobs.values() for job in some):
-                job.result()  # the first fault ends the others
-        except BaseException:
-            cancel.set()
-            pool.shutdown(cancel_futures=True)
-            raise
-    return {cell: [found for job in jobs[cell] for found in job.result()] for cell in group}
+    work = [(cell, chain) for cell in longest_first for chain in chains(group[cell])]
+    found = Threads(threads).run_all([task(cell, chain) for cell, chain in work])
+    trained: dict[Cell, list[Trained]] = {cell: [] for cell in group}
+    for (cell, _), runs in zip(work, found, strict=True):
+        trained[cell] += runs
+    return trained

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Collection, Mapping
 
-from mtparse.config.run import comparable
+from mtparse.config.run import Config, comparable
 from mtparse.config.strict_yaml import read_yaml
 from mtparse.errors import ConfigError, MtparseError
 from mtparse.experiment.plan import Cell, Plan
@@ -28,7 +28,7 @@ from mtparse.experiment.stored_plan import PLAN_NAME, TABLES, merged_record, rea
 from mtparse.model.model_file import MODEL_NAME
 from mtparse.runtime.files import atomic_writer, clear_temporaries, lock_directory, remove_folder
 from mtparse.runtime.source_digest import DIGEST
-from mtparse.training.checkpoints import Run, load_run, save_run
+from mtparse.training.checkpoints import Checkpoint
 from mtparse.treebank.gold import files_sha256
 
 INPUTS_NAME, COST_NAME = "inputs.json", "cost.json"
@@ -179,7 +179,7 @@ class Store:
         """The inputs that finished runs and parts of unfinished ones depend on."""
         used: set[str] = set()
         for cell in plan.cells:
-            begun = os.path.isdir(os.path.join(self.path, "parts", str(cell)))
+            begun = os.path.isdir(self._parts(cell))
             if begun or os.path.exists(os.path.join(self.run(cell), SCORES_NAME)):
                 used |= {*versions(), "sources", *(f"{cell.language}/{part}" for part in ("train", "valid"))}
             if cell in self.finished:
@@ -220,18 +220,16 @@ class Store:
             return None
         return scores if whole else None
 
-    def _part(self, cell: Cell, C: float | None) -> str:
-        return os.path.join(self.path, "parts", str(cell), "run.part" if C is None else f"C={C!r}.part")
+    def checkpoint(self, cell: Cell, C: float | None, config: Config) -> Checkpoint:
+        """Where training with one C is stored while it lasts, and what it gave, until the run is finished."""
+        folder = self._parts(cell)
+        os.makedirs(folder, exist_ok=True)
+        name = "run" if C is None else f"C={C!r}"
+        every = None if config.checkpoint == "auto" else int(config.checkpoint)
+        return Checkpoint(os.path.join(folder, name), config.trainer.name, every)
 
-    def save_part(self, cell: Cell, run: Run, records: list[dict]) -> None:
-        """Keep what training with one C gave."""
-        path = self._part(cell, run.C)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        save_run(path, run, records)
-
-    def load_part(self, cell: Cell, C: float | None) -> tuple[Run, list[dict]] | None:
-        """What :meth:`save_part` kept; None where it did not."""
-        return load_run(self._part(cell, C))
+    def _parts(self, cell: Cell) -> str:
+        return os.path.join(self.path, "parts", str(cell))
 
     def clear_run(self, cell: Cell) -> None:
         """Remove the run directory of a cell, which was interrupted.
@@ -248,7 +246,7 @@ class Store:
 
     def clear_parts(self, cell: Cell) -> None:
         """The cell's run is finished."""
-        shutil.rmtree(os.path.join(self.path, "parts", str(cell)), ignore_errors=True)
+        shutil.rmtree(self._parts(cell), ignore_errors=True)
 
 
 def _inputs(plan: Plan) -> dict[str, str]:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mtparse.config.checks import VALID_KINDS, Fold, run_name, whole
+from mtparse.config.checks import Fold, run_name, whole
+from mtparse.config.overrides import parse_override, put_over
 from mtparse.config.run import (
     Config,
     config_from_dict,
@@ -22,7 +23,7 @@ from mtparse.config.run import (
     config_to_dict,
     default_name,
 )
-from mtparse.config.strict_yaml import parse_yaml, printable, read_yaml
+from mtparse.config.strict_yaml import printable, read_yaml
 from mtparse.errors import ConfigError
 from mtparse.experiment.paper import COUNTS
 from mtparse.experiment.run_checks import require_files
@@ -151,7 +152,9 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
     values = read_yaml(path)
     if not isinstance(values, Mapping):
         raise ConfigError(f"{source}: must be a mapping with the keys {', '.join(_KEYS)}")
-    values = _overridden(dict(values), overrides)
+    values = dict(values)
+    for override in overrides:
+        put_over(values, parse_override(override))
     for key in values:
         if key not in _KEYS:
             near = difflib.get_close_matches(str(key), _KEYS, 1)
@@ -271,26 +274,3 @@ def _section(values: Mapping, key: str, source: str) -> Mapping[str, Any]:
     if not isinstance(section, Mapping) or not section:
         raise ConfigError(f"{source}: {key} must be a section with at least one entry")
     return section
-
-
-def _overridden(values: dict, overrides: Iterable[str]) -> dict:
-    for override in overrides:
-        key, equals, text = override.partition("=")
-        source = f"--set {printable(override)}"
-        if not equals:
-            raise ConfigError(f"{source}: must have the form KEY=VALUE")
-        *sections, last = key.strip().split(".")
-        inner = values
-        if sections and last in VALID_KINDS and sections[-1] == "valid":
-            sections, last, text = sections[:-1], "valid", f"{{{last}: {text}}}"
-        for section in sections:
-            below = inner.get(section)
-            if below is not None and not isinstance(below, Mapping):
-                raise ConfigError(f"{source}: {section} has no keys in the plan")
-            inner[section] = dict(below or {})
-            inner = inner[section]
-        if text.strip():
-            inner[last] = parse_yaml(text, source)
-        else:
-            inner.pop(last, None)
-    return values

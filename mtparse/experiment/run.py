@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -29,12 +27,12 @@ from mtparse.experiment.run_directory import (
     versions,
 )
 from mtparse.experiment.split import Parts, read_parts, read_test, shared_data
-from mtparse.experiment.tuning import chains, choose, run_trainer
+from mtparse.experiment.tuning import Trained, chains, choose, run_trainer, train_chain
 from mtparse.features.index import FeatureIndex
 from mtparse.model.model_file import MODEL_NAME, Model, save_model, without_negligible
 from mtparse.model.parser import Parser
 from mtparse.runtime.progress import Progress
-from mtparse.runtime.threads import Workers, thread_count
+from mtparse.runtime.threads import Cancelled, Threads, Workers, thread_count
 from mtparse.training.checkpoints import Choice, Run
 from mtparse.training.design_cache import require_cache
 from mtparse.training.loop import TrainResult
@@ -145,11 +143,10 @@ def refit(
         todo = [(run.C, run.result.passes) for run in before] + todo
     last = None
     for C, passes in todo:
-        last = train_once(
-            config, data, C, workers, directory, progress, passes=passes, start=last and last.result
-        )
+        run, _ = train_once(config, data, C, workers, directory, progress, passes=passes, start=last)
+        last = run.result
     assert last is not None
-    return last.result.u
+    return last.u
 
 
 def finish(
@@ -243,29 +240,23 @@ def tune(
 ) -> list[Run]:
     """Train with every C, side by side where there are threads for it; results in the order of C."""
     independent = chains(config)
-    outer = min(threads, len(independent))
-    cancel = threading.Event()
+    each = max(1, threads // min(threads, len(independent)))
 
-    def one(chain: list[float | None]) -> list[Run]:
-        runs: list[Run] = []
-        with Workers(max(1, threads // outer)) as workers:
-            for C in chain:
-                start = runs[-1].result if runs else None
-                run = train_once(
-                    config, data, C, workers, directory, progress, start=start, cancelled=cancel.is_set
-                )
-                runs.append(run)
-        return runs
+    def task(chain: list[float | None]) -> Callable[[Cancelled], list[Trained]]:
+        def run(cancelled: Cancelled) -> list[Trained]:
+            with Workers(each) as workers:
 
-    if outer == 1:
-        return [run for chain in independent for run in one(chain)]
-    with ThreadPoolExecutor(outer) as pool:
-        try:
-            return [run for runs in pool.map(one, independent) for run in runs]
-        except BaseException:
-            cancel.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+                def train(C: float | None, start: TrainResult | None) -> Trained:
+                    return train_once(
+                        config, data, C, workers, directory, progress, start=start, cancelled=cancelled
+                    )
+
+                return train_chain(chain, train)
+
+        return run
+
+    chained = Threads(threads).run_all([task(chain) for chain in independent])
+    return [run for runs in chained for run, _ in runs]
 
 
 def make_model(index: FeatureIndex, weights: np.ndarray, info: dict) -> Model:
@@ -302,9 +293,9 @@ def train_once(
     *,
     passes: int | None = None,
     start: TrainResult | None = None,
-    cancelled: Callable[[], bool] = lambda: False,
-) -> Run:
-    """Train with one C, with progress, or go on with it; ``passes`` are those of a refit."""
+    cancelled: Cancelled = lambda: False,
+) -> Trained:
+    """Train with one C, with progress, or resume it; ``passes`` are those of a refit."""
     total = config.trainer.passes if passes is None else passes
     name = config.trainer.name if C is None else f"{config.trainer.name} C={C:g}"
     task = progress.task(name, total)
@@ -319,7 +310,7 @@ def train_once(
 
     checkpoint = directory.checkpoint(C, refit=passes is not None)
     try:
-        run, _ = run_trainer(
+        run, records = run_trainer(
             config, data, C, workers, both,
             passes=passes, start=start, cancelled=cancelled, checkpoint=checkpoint,
         )  # fmt: skip
@@ -333,4 +324,4 @@ def train_once(
         progress.say(f"{name}: {run.result.reason}; best on validation: {score:.2f} at pass {best.passes}")
     else:
         progress.say(f"{name}: {run.result.reason}")
-    return run
+    return run, records

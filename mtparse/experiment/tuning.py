@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, fields, replace
 
 import numpy as np
@@ -167,3 +167,30 @@ def choose(config: Config, runs: list[Run]) -> Choice:
         return max(candidates, key=lambda choice: choice.right)
     (run,) = runs
     return Choice(run.C, run.result.passes, decoders(config)[0], 0, {}, run.result.u)
+
+
+Trained = tuple[Run, list[dict]]
+"""What training with one C gave, and the lines of its log."""
+
+
+def train_chain(
+    chain: Iterable[float | None], train: Callable[[float | None, TrainResult | None], Trained]
+) -> list[Trained]:
+    """Train with each C of a chain, from small to large, each from where the one before ended.
+
+    What a warm start needed is freed as soon as the next has begun: it is as large as the training arcs.
+
+    Parameters
+    ----------
+    train
+        Trains with a C from a result, None for the first.
+    """
+    done: list[Trained] = []
+    for C in chain:
+        trained = train(C, done[-1][0].result if done else None)
+        if done:
+            done[-1][0].result.state.clear()
+        done.append(trained)
+    if done:
+        done[-1][0].result.state.clear()
+    return done

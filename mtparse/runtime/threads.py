@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -24,6 +25,39 @@ def thread_count(asked: int) -> int:
         return max(1, len(os.sched_getaffinity(0)))
     except AttributeError:
         return os.cpu_count() or 1
+
+
+Cancelled = Callable[[], bool]
+"""Asked by a task from time to time; True: end it, its result is not wanted any more."""
+
+
+class Executor(Protocol):
+    """Where independent tasks run: threads here, and what may stand in their place one day."""
+
+    def run_all(self, tasks: Sequence[Callable[[Cancelled], T]]) -> list[T]:
+        """Results in the order of the tasks, which are begun in it. The first fault cancels the others."""
+
+
+class Threads:
+    """An `Executor` of so many threads; with one, or one task, everything runs in the caller's."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+
+    def run_all(self, tasks: Sequence[Callable[[Cancelled], T]]) -> list[T]:
+        cancel = threading.Event()
+        if min(self._threads, len(tasks)) <= 1:
+            return [task(cancel.is_set) for task in tasks]
+        with ThreadPoolExecutor(min(self._threads, len(tasks))) as pool:
+            try:
+                jobs = [pool.submit(task, cancel.is_set) for task in tasks]
+                for job in as_completed(jobs):
+                    job.result()
+            except BaseException:
+                cancel.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+        return [job.result() for job in jobs]
 
 
 class Workers:

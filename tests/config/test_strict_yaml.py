@@ -156,7 +156,7 @@ def test_overrides_leave_their_input_alone():
         ("passes=3", "--set passes=3: unknown key passes; did you mean trainer.passes?"),
         ("seed.x=3", "--set seed.x=3: unknown key seed.x; did you mean seed?"),
         ("=3", "--set =3: unknown key ; known here: name, data,"),
-        ("features.set=mcdonald", "--set features.set=mcdonald: features has no keys in the config, it is 3"),
+        ("features.set=mcdonald", "--set features.set=mcdonald: features has no keys, it is 3"),
     ],
 )
 def test_wrong_overrides(tmp_path, override, expected):

@@ -23,6 +23,7 @@ from mtparse.experiment.plan import Cell, load_plan
 from mtparse.experiment.run import train
 from mtparse.runtime.files import lock_directory
 from mtparse.runtime.progress import Progress
+from mtparse.training.checkpoints import Checkpoint
 from mtparse.treebank.conll import read_conll
 
 
@@ -126,7 +127,8 @@ def test_resume_after_an_interruption_gives_the_same(finished, plan_file, tmp_pa
         reproduce(load_plan(plan_file, ["seed=2"]), out, jobs=1, resume=True)
 
     def counted(*arguments, **options):
-        calls.append(arguments)
+        if options["checkpoint"].finished() is None:
+            calls.append(arguments)
         return real(*arguments, **options)
 
     monkeypatch.setattr(module, "run_trainer", counted)
@@ -204,7 +206,7 @@ def test_damaged_runs_and_parts_are_made_again(finished, plan_file, tmp_path, mo
     counts = runs / "two-log-linear-projective" / "sentences.csv"
     counts.write_text(counts.read_text().replace(",", ";", 3))
     (tmp_path / "out" / "cost.json").write_text('{"seconds": null}')
-    part = tmp_path / "out" / "parts" / "one-perceptron-projective" / "run.part"
+    part = tmp_path / "out" / "parts" / "one-perceptron-projective" / "run.run"
     part.parent.mkdir(parents=True)
     part.write_bytes(b"no zip file")
     left = tmp_path / "out" / "parts" / "two-log-linear-projective"  # of a run that is finished
@@ -257,29 +259,30 @@ def test_a_run_in_which_another_process_works_is_not_removed(finished, plan_file
 def test_parts_are_known_by_a_checksum(finished, plan_file, tmp_path, monkeypatch):
     """No damaged part is loaded, whichever byte it is."""
     plan = load_plan(plan_file).only(["one"])
-    real, parts = module.Store.save_part, []
+    real, parts = Checkpoint.finish, []
 
-    def keep(self, cell, run, records):
-        real(self, cell, run, records)
-        path = self._part(cell, run.C)
+    def keep(self, run, records):
+        real(self, run, records)
+        path = f"{self._path}.run"
         with open(path, "rb") as file:
-            parts.append((cell, run.C, path, file.read()))
+            parts.append((run.C, path, file.read()))
 
-    monkeypatch.setattr(module.Store, "save_part", keep)
+    monkeypatch.setattr(Checkpoint, "finish", keep)
     reproduce(plan, os.fspath(tmp_path / "o"))
     monkeypatch.undo()
     kept = module.Store(os.fspath(tmp_path / "o"), plan, True)
-    cell, C, path, data = parts[-1]
+    C, path, data = parts[-1]
     os.makedirs(os.path.dirname(path))
+    checkpoint = Checkpoint(path.removesuffix(".run"), "any", None)
     for place in range(0, len(data), 997):
         damaged = bytearray(data)
         damaged[place] ^= 1
         with open(path, "wb") as file:
             file.write(damaged)
-        assert kept.load_part(cell, C) is None
+        assert checkpoint.finished() is None
     with open(path, "wb") as file:
         file.write(data)
-    assert kept.load_part(cell, C)[0].C == C
+    assert checkpoint.finished()[0].C == C
     with pytest.raises(MtparseError, match="another process works in this directory"):
         reproduce(plan, os.fspath(tmp_path / "o"), resume=True)
     kept.close()

@@ -11,7 +11,7 @@ import gzip
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from mtparse.runtime.files import atomic_writer
 from mtparse.runtime.incoming import Incoming, incoming
@@ -72,7 +72,7 @@ def read_conll(
         If ``format`` or ``heads`` is none of the above, or if ``source`` is the text itself.
     """
     if isinstance(source, str) and ("\n" in source or "\t" in source):
-        raise ValueError("source is the text of a treebank, not the name of a file; give io.StringIO(text)")
+        raise ValueError("source is the text of a treebank, not the name of a file; use parse_conll(text)")
     if isinstance(source, io.TextIOBase):
         encoding = "utf-8"
     if format not in FORMATS:
@@ -81,6 +81,11 @@ def read_conll(
         raise ValueError(f"heads is {heads!r}; it can be {', '.join(HEADS)}")
     encoding = check_encoding(encoding)
     return Incoming(Reader(source_name(source), format, encoding, heads, short_rows).sentences(source))
+
+
+def parse_conll(text: str, **options: Any) -> Iterator[Sentence]:
+    """Read a treebank from a text; options and errors are those of `read_conll`, the file is ``<stream>``."""
+    return read_conll(io.StringIO(text), **options)
 
 
 def write_conll(

@@ -21,6 +21,17 @@ def head_array(words: Sequence[int]) -> np.ndarray:
     return np.concatenate(([-1], np.asarray(words, dtype=np.int64)))
 
 
+def word_heads(heads: Sequence[int]) -> list[int]:
+    """Return the heads of the n words of a head array of length n+1: what `Sentence.heads` has.
+
+    Raises
+    ------
+    ValueError
+        If it does not begin with -1.
+    """
+    return _checked(heads)[1:]
+
+
 def head_arrays(sentences: Sequence[Sequence[int]]) -> list[np.ndarray]:
     """Return the head arrays of many sentences, given the heads of their words: parts of one array."""
     sizes = np.fromiter(map(len, sentences), np.int64, len(sentences)) + 1

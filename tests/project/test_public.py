@@ -1,0 +1,62 @@
+"""The public names: one list, each importable, documented, and mentioned to users."""
+
+import ast
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from helpers.project import DEMO, ROOT
+
+import mtparse
+
+pytestmark = pytest.mark.nojit
+
+
+@pytest.mark.parametrize("name", mtparse.__all__)
+def test_a_public_name_is_there_and_documented(name):
+    found = getattr(mtparse, name)
+    assert found.__doc__
+    assert found.__module__ == mtparse._HOMES[name]
+    assert name in dir(mtparse)
+
+
+def test_the_stub_is_the_list():
+    """What type checkers read is what the package gives."""
+    tree = ast.parse((ROOT / "mtparse" / "__init__.pyi").read_text())
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    names = [(alias.name, alias.asname) for node in imports for alias in node.names]
+    assert all(name == shown for name, shown in names)
+    assert sorted(name for name, _ in names) == mtparse.__all__
+
+
+def test_other_names_are_refused():
+    with pytest.raises(AttributeError, match="module 'mtparse' has no attribute 'Parse'"):
+        _ = mtparse.Parse
+
+
+def test_the_import_alone_loads_nothing():
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import mtparse; "
+    code += "sys.exit(bool({'numpy', 'numba', 'typing', 're'} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-S", "-c", code], check=True)
+
+
+def test_a_text_is_read_as_a_file_is():
+    path = DEMO / "dunta" / "test.conll"
+    text = path.read_text(encoding="utf-8")
+    sentences = list(mtparse.parse_conll(text, heads="required"))
+    assert [s.rows for s in sentences] == [s.rows for s in mtparse.read_conll(path)]
+    with pytest.raises(mtparse.ConllError, match="<stream>:2: sentence 1: "):
+        list(mtparse.parse_conll("1\ta\t_\tN\tN\t_\t0\tr\t_\t_\n2\n"))
+
+
+def test_heads_of_words_and_head_arrays():
+    heads = mtparse.head_array([2, 0, 2])
+    np.testing.assert_array_equal(heads, [-1, 2, 0, 2])
+    assert mtparse.word_heads(heads) == [2, 0, 2]
+    assert mtparse.word_heads([-1]) == []
+    with pytest.raises(ValueError, match="begins with -1"):
+        mtparse.word_heads([2, 0, 2])
+    (sentence,) = mtparse.parse_conll("1\ta\t_\tN\tN\t_\t2\tr\t_\t_\n2\tb\t_\tN\tN\t_\t0\tr\t_\t_\n")
+    sentence.heads = mtparse.word_heads(mtparse.projectivize(mtparse.head_array(sentence.heads)))
+    assert sentence.heads == [2, 0]

@@ -29,12 +29,12 @@ from mtparse.training.trainers import TRAINERS, Trainer
 # Sections.
 
 
-def _key(check: Check, default: Any = dataclasses.MISSING, *, key: str | None = None):
+def _key(check: Check, default: Any = dataclasses.MISSING, *, key: str | None = None) -> Any:
     """A field that knows how it is checked and what it is called in YAML."""
     return dataclasses.field(default=default, metadata={"check": check, "key": key})
 
 
-def _section(cls: type):
+def _section(cls: type) -> Any:
     return dataclasses.field(default_factory=cls, metadata={"section": cls, "key": None})
 
 
@@ -44,7 +44,7 @@ def _default_trainer() -> Trainer:
 
 def _trainer_name() -> dataclasses.Field:
     """The key ``trainer.name``, which says what the others of the section are."""
-    field = _key(checks.one_of(*TRAINERS), _default_trainer().name)
+    field: dataclasses.Field = _key(checks.one_of(*TRAINERS), _default_trainer().name)
     field.name = "name"
     return field
 
@@ -154,7 +154,7 @@ def _yaml_name(field: dataclasses.Field) -> str:
 
 def config_keys(cls: type = Config, prefix: str = "") -> dict[str, dataclasses.Field]:
     """Every dotted key below a section with its field; the sections themselves are not keys."""
-    keys = {}
+    keys: dict[str, dataclasses.Field] = {}
     for own, field in _fields(cls).items():
         name = prefix + own
         if "section" in field.metadata:
@@ -238,7 +238,7 @@ def _read_section(cls: type, values: Any, source: str, prefix: str = "") -> Any:
 def _chosen_trainer(given: Mapping, source: str) -> tuple[type[Trainer], dict[str, dataclasses.Field]]:
     """The trainer that a section names, and its keys; settings of other trainers must not be given."""
     field = _trainer_name()
-    name = field.default
+    name: str = _default_trainer().name
     if "name" in given:
         name = _checked(field, given["name"], f"{source}: trainer.name = {_show(given['name'])}: ")
     fields = _trainer_fields(TRAINERS[name])
@@ -297,7 +297,7 @@ def config_from_dict(
     """
     if isinstance(values, Mapping) and name is not None:
         values = {"name": name, **values}
-    config = _read_section(Config, values, source)
+    config: Config = _read_section(Config, values, source)
     _check_together(config, source)
     root = os.path.realpath(os.path.join(base_dir, config.data.root))
     return dataclasses.replace(config, data=dataclasses.replace(config.data, root=root))
@@ -368,7 +368,7 @@ def config_to_dict(config: Any) -> dict:
         values = {name: getattr(config, name) for name in _trainer_fields(type(config))}
         shown = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
         return {"name": config.name, **shown}
-    made = {}
+    made: dict[str, Any] = {}
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if "section" in field.metadata:

@@ -12,6 +12,8 @@ compiled when the first of them comes: beside its own time the way through Pytho
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import boolean, float64, int64, objmode
 
 from mtparse.inference.nonprojective.chu_liu_edmonds import best_nonprojective_tree
@@ -109,11 +111,11 @@ Returns the sum of the scores of the tree's arcs; -inf if there is no tree. O(nÂ
 """
 
 
-def marginals_address(projective):
+def marginals_address(projective: bool) -> Any:
     """What `call_marginals` takes for projective trees or all trees."""
     return address(MARGINALS[projective], _MARGINALS)
 
 
-def best_tree_address(projective):
+def best_tree_address(projective: bool) -> Any:
     """What `call_best_tree` takes for projective trees or all trees."""
     return address(BEST_TREE[projective], _BEST_TREE)

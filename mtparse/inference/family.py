@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from mtparse.errors import NoTreeError
 from mtparse.inference.dispatch import BEST_TREE, LOG_PARTITION, MARGINALS
@@ -80,7 +81,7 @@ class TreeFamily:
     def __str__(self) -> str:
         return f"{self.trees} {self.root}-root"
 
-    def log_partition(self, scores) -> float:
+    def log_partition(self, scores: ArrayLike) -> float:
         """Logarithm of the sum of the weights of all trees.
 
         Parameters
@@ -103,7 +104,7 @@ class TreeFamily:
             return 0.0
         return float(LOG_PARTITION[self.projective](scores, self.single))
 
-    def marginals(self, scores) -> np.ndarray:
+    def marginals(self, scores: ArrayLike) -> NDArray[np.float64]:
         """Probability of each arc in a tree drawn in proportion to its weight.
 
         Parameters
@@ -126,7 +127,7 @@ class TreeFamily:
         """
         return self.marginals_and_log_partition(scores)[0]
 
-    def marginals_and_log_partition(self, scores) -> tuple[np.ndarray, float]:
+    def marginals_and_log_partition(self, scores: ArrayLike) -> tuple[NDArray[np.float64], float]:
         """`marginals` and `log_partition` together, at the price of the former.
 
         Parameters
@@ -155,7 +156,7 @@ class TreeFamily:
             raise self._no_tree(scores)
         return mu, log_z
 
-    def best_tree(self, scores) -> np.ndarray:
+    def best_tree(self, scores: ArrayLike) -> NDArray[np.int64]:
         """The tree with the highest sum of scores.
 
         Ties are broken the same way every time. Non-projective: of equally good arcs into a word, or into
@@ -185,7 +186,7 @@ class TreeFamily:
             raise self._no_tree(scores)
         return heads
 
-    def _no_tree(self, scores) -> NoTreeError:
+    def _no_tree(self, scores: NDArray[np.float64]) -> NoTreeError:
         """The error for scores without a tree, with the reason where one is easy to see."""
         words = scores.shape[0] - 1
         allowed = scores > -np.inf
@@ -204,25 +205,25 @@ FAMILIES = {(trees, root): TreeFamily(trees, root) for trees in TREES for root i
 """Every family by its two names."""
 
 
-def _checked(scores) -> np.ndarray:
+def _checked(scores: ArrayLike) -> NDArray[np.float64]:
     """``scores`` as a C-contiguous float64 matrix fit for the kernels; the input itself where possible."""
     if isinstance(scores, np.ma.MaskedArray):
         raise TypeError("scores is a masked array; forbid arcs by -inf: scores.filled(-np.inf)")
     if np.iscomplexobj(scores):
         raise TypeError("scores are complex; they must be real numbers")
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
-    if not scores.flags.writeable:
+    found: NDArray[np.float64] = np.ascontiguousarray(scores, dtype=np.float64)
+    if not found.flags.writeable:
         # Read-only arrays are a type of their own to numba: another compilation of every kernel.
-        scores = scores.copy()
-    if scores.ndim != 2 or scores.shape[0] != scores.shape[1] or scores.shape[0] == 0:
-        raise ValueError(f"scores must have shape (n + 1, n + 1); got {scores.shape}")
-    wrong = np.isnan(scores) | (scores == np.inf) | ((np.abs(scores) > LARGEST_SCORE) & np.isfinite(scores))
+        found = found.copy()
+    if found.ndim != 2 or found.shape[0] != found.shape[1] or found.shape[0] == 0:
+        raise ValueError(f"scores must have shape (n + 1, n + 1); got {found.shape}")
+    wrong = np.isnan(found) | (found == np.inf) | ((np.abs(found) > LARGEST_SCORE) & np.isfinite(found))
     wrong[:, 0] = False
     np.fill_diagonal(wrong, False)
     if wrong.any():
         head, modifier = (int(index) for index in np.argwhere(wrong)[0])
         raise ValueError(
-            f"scores[{head}, {modifier}] is {scores[head, modifier]}; "
+            f"scores[{head}, {modifier}] is {found[head, modifier]}; "
             f"a score is -inf (arc forbidden) or within ±{LARGEST_SCORE:g}"
         )
-    return scores
+    return found

@@ -31,7 +31,7 @@ DECODERS = ("auto", "eisner", "mst")
 
 
 @kernel
-def parse_batch(program, weights, table, types, ends, best_tree_at, single, heads):
+def parse_batch(program, weights, table, types, ends, best_tree_at, single, heads):  # type: ignore[no-untyped-def]
     """Fill ``heads`` with the best trees of several sentences.
 
     Parameters
@@ -202,7 +202,7 @@ class Parser:
             if batch:
                 yield batch, *numbers
 
-        def batches():
+        def batches() -> Iterator[tuple | None]:
             batch: list[Sentence] = []
             try:
                 for sentence in incoming(sentences):
@@ -222,7 +222,7 @@ class Parser:
                 failures.append(error)  # raised when all sentences before it are parsed
             yield from encoded(batch)
 
-        def parse(item):
+        def parse(item: tuple) -> list[Sentence]:
             batch, table, encoded = item
             types = np.concatenate(encoded)
             ends = np.cumsum([len(one) for one in encoded])

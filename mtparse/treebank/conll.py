@@ -112,7 +112,7 @@ def write_conll(
         If the target cannot be written.
     """
     encoding = check_encoding(encoding)
-    if isinstance(target, io.TextIOBase):
+    if isinstance(target, TextIO | io.TextIOBase):
         for sentence in incoming(sentences):
             if sentence is None:
                 target.flush()
@@ -120,22 +120,25 @@ def write_conll(
                 target.write(format_sentence(sentence))
         return
     if not isinstance(target, (str, os.PathLike)):
-        _write(sentences, target, encoding, target.flush)
+        _write(sentences, target.write, encoding, target.flush)
         return
     with atomic_writer(target, "wb") as file:
         if os.fspath(target).endswith(".gz"):
             # no name and no time in the header, no flush in between: the same sentences give the same bytes
             with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-                _write(sentences, packed, encoding, lambda: None)
+                _write(sentences, packed.write, encoding, lambda: None)
         else:
-            _write(sentences, file, encoding, file.flush)
+            _write(sentences, file.write, encoding, file.flush)
 
 
 def _write(
-    sentences: Iterable[Sentence], target: BinaryIO, encoding: str, flush: Callable[[], object]
+    sentences: Iterable[Sentence],
+    write: Callable[[bytes], object],
+    encoding: str,
+    flush: Callable[[], object],
 ) -> None:
     for sentence in incoming(sentences):
         if sentence is None:
             flush()
         else:
-            target.write(format_sentence(sentence).encode(encoding))
+            write(format_sentence(sentence).encode(encoding))

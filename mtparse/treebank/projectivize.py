@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from mtparse.runtime.incoming import Incoming, incoming
 from mtparse.treebank.sentence import Sentence
-from mtparse.treebank.trees import check_tree, crossing_arcs, head_array, is_projective, is_tree, roots
+from mtparse.treebank.trees import (
+    HeadArray,
+    check_tree,
+    crossing_arcs,
+    head_array,
+    is_projective,
+    is_tree,
+    roots,
+)
 
 
-def projectivize(heads: Sequence[int], root: str = "multi") -> np.ndarray:
+def projectivize(heads: HeadArray, root: str = "multi") -> np.ndarray:
     """Return the projective tree that shares most arcs with a tree.
 
     Found exactly by Eisner's algorithm with score +1 on the arcs of the tree and -1 on all others; of

@@ -61,10 +61,10 @@ class Heads(Sequence[int]):
     def __getitem__(self, word: int) -> int: ...
     @overload
     def __getitem__(self, word: slice) -> list[int]: ...
-    def __getitem__(self, word):
+    def __getitem__(self, word: int | slice) -> int | list[int]:
         if isinstance(word, slice):
             return list(self)[word]
-        return _VALUES[self._rows[word][6]]
+        return int(_VALUES[self._rows[word][6]])
 
     def __setitem__(self, word: int, head: int) -> None:
         self._rows[word][6] = _head_text(head)

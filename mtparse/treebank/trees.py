@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,13 +16,16 @@ from mtparse.errors import ConllError
 from mtparse.treebank.head_column import word_fault
 from mtparse.treebank.sentence import Sentence
 
+HeadArray: TypeAlias = "Sequence[int] | np.ndarray"
+"""A head array as functions take it: a sequence of integers or an array, -1 first."""
+
 
 def head_array(words: Sequence[int]) -> np.ndarray:
     """Return the head array of length n+1 for the heads of n words."""
     return np.concatenate(([-1], np.asarray(words, dtype=np.int64)))
 
 
-def word_heads(heads: Sequence[int]) -> list[int]:
+def word_heads(heads: HeadArray) -> list[int]:
     """Return the heads of the n words of a head array of length n+1: what `Sentence.heads` has.
 
     Raises
@@ -45,12 +49,12 @@ def head_arrays(sentences: Sequence[Sequence[int]]) -> list[np.ndarray]:
     return [heads[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
-def roots(heads: Sequence[int]) -> list[int]:
+def roots(heads: HeadArray) -> list[int]:
     """Return the words whose head is the root symbol, in order."""
     return [word for word, head in enumerate(_checked(heads)) if head == 0]
 
 
-def find_cycle(heads: Sequence[int]) -> list[int]:
+def find_cycle(heads: HeadArray) -> list[int]:
     """Return the words of one cycle, each followed by its head, or an empty list.
 
     The cycle that the first possible word leads to is returned, from its lowest word on. Heads
@@ -59,7 +63,7 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
     return next(cycles(_checked(heads)), [])
 
 
-def is_tree(heads: Sequence[int]) -> bool:
+def is_tree(heads: HeadArray) -> bool:
     """Whether every word has a head in 0..n and there is no cycle."""
     heads = _checked(heads)
     return all(0 <= head < len(heads) for head in heads[1:]) and not find_cycle(heads)
@@ -87,12 +91,12 @@ def are_trees(heads: Sequence[np.ndarray]) -> bool:
     return np.array_equal(above, starts)
 
 
-def is_single_root(heads: Sequence[int]) -> bool:
+def is_single_root(heads: HeadArray) -> bool:
     """Whether the heads form a tree in which exactly one word depends on the root symbol."""
     return len(roots(heads)) == 1 and is_tree(heads)
 
 
-def nonprojective_arcs(heads: Sequence[int]) -> list[int]:
+def nonprojective_arcs(heads: HeadArray) -> list[int]:
     """Return the modifiers of all non-projective arcs, in order.
 
     The arc from h to m is non-projective if a word strictly between h and m does not descend from h.
@@ -115,10 +119,10 @@ def nonprojective_arcs(heads: Sequence[int]) -> list[int]:
     low, high, head = low[inside], high[inside], head[inside]
     outside = _extreme(first, low, high, np.minimum) < first[head]
     outside |= _extreme(first, low, high, np.maximum) > last[head]
-    return (inside[outside] + 1).tolist()
+    return list((inside[outside] + 1).tolist())
 
 
-def crossing_arcs(heads: Sequence[int]) -> list[int]:
+def crossing_arcs(heads: HeadArray) -> list[int]:
     """Return the modifiers of all arcs that cross another arc, in order.
 
     Two arcs cross if exactly one end of the one lies strictly between the ends of the other. Arcs of
@@ -137,10 +141,10 @@ def crossing_arcs(heads: Sequence[int]) -> list[int]:
     left, right = left[inside], right[inside]
     crossing = _extreme(farthest, left + 1, right - 1, np.maximum) > right
     crossing |= _extreme(nearest, left + 1, right - 1, np.minimum) < left
-    return (inside[crossing] + 1).tolist()
+    return list((inside[crossing] + 1).tolist())
 
 
-def is_projective(heads: Sequence[int]) -> bool:
+def is_projective(heads: HeadArray) -> bool:
     """Whether the heads form a tree without crossing arcs, those of the root symbol included."""
     return is_tree(heads) and not crossing_arcs(heads)
 
@@ -243,7 +247,7 @@ def shortened(words: list[int]) -> list:
     return words if len(words) <= 8 else [*words[:7], "..."]
 
 
-def _checked(heads: Sequence[int]) -> list[int]:
+def _checked(heads: HeadArray) -> list[int]:
     heads = heads.tolist() if isinstance(heads, np.ndarray) else list(heads)
     if not heads or heads[0] != -1:
         raise ValueError("a head array begins with -1 for the root symbol; see head_array")
@@ -256,7 +260,8 @@ def _preorder(heads: list[int]) -> tuple[np.ndarray, np.ndarray]:
     for word in range(len(heads) - 1, 0, -1):
         children[heads[word]].append(word)
     first = [0] * len(heads)
-    order, stack = [], [0]
+    order: list[int] = []
+    stack = [0]
     while stack:
         word = stack.pop()
         first[word] = len(order)

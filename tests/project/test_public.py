@@ -3,10 +3,11 @@
 import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.project import DEMO, ROOT
+from helpers.project import DEMO
 
 import mtparse
 
@@ -23,7 +24,7 @@ def test_a_public_name_is_there_and_documented(name):
 
 def test_the_stub_is_the_list():
     """What type checkers read is what the package gives."""
-    tree = ast.parse((ROOT / "mtparse" / "__init__.pyi").read_text())
+    tree = ast.parse(Path(mtparse.__file__).with_suffix(".pyi").read_text())
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     names = [(alias.name, alias.asname) for node in imports for alias in node.names]
     assert all(name == shown for name, shown in names)
@@ -36,7 +37,7 @@ def test_other_names_are_refused():
 
 
 def test_the_import_alone_loads_nothing():
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import mtparse; "
+    code = f"import sys; sys.path.insert(0, {str(Path(mtparse.__file__).parents[1])!r}); import mtparse; "
     code += "sys.exit(bool({'numpy', 'numba', 'typing', 're'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-S", "-c", code], check=True)
 

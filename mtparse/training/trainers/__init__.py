@@ -7,5 +7,7 @@ from mtparse.training.trainers.log_linear import LogLinear
 from mtparse.training.trainers.max_margin import MaxMargin
 from mtparse.training.trainers.perceptron import Perceptron
 
+__all__ = ["TRAINERS", "LogLinear", "MaxMargin", "Perceptron", "Trainer"]
+
 TRAINERS: dict[str, type[Trainer]] = {kind.name: kind for kind in (LogLinear, Perceptron, MaxMargin)}
 """The only list of them. The first is the default of a config."""

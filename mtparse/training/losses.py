@@ -16,25 +16,29 @@ from mtparse.training.design import parts_of
 from mtparse.training.products import add, score
 
 LOG_LINEAR, MARGIN = 0, 1
-"""Kinds of losses: log Σ_y exp θ·y - θ·gold, and max_y (θ + cost)·y - θ·gold."""
+"""Kinds of losses, y the vectors of trees: log Σ_y exp θ·y - θ·gold, and max_y (θ + cost)·y - θ·gold."""
 
 
 @kernel
-def gold_and_cost(design, s, parts, gold, cost):
-    """Vectors (A,) over the parts of a sentence: its gold tree, and what a tree with a part pays for it.
-
-    A tree pays 1 for each wrong head: Hamming loss.
-    """
-    from_heads(parts, design.gold[design.first_word[s] : design.first_word[s + 1]], gold)
-    for a in range(gold.shape[0]):
-        cost[a] = 1.0 - gold[a]
+def gold_parts(design, s, parts):
+    """The gold tree of a sentence: the numbers (n,) of its parts."""
+    gold = np.empty(parts.n, np.int64)
+    first = design.first_word[s]
+    for m in range(1, parts.n + 1):
+        h = design.gold[first + m]
+        for a in range(parts.first[m], parts.first[m + 1]):
+            if parts.heads[a] == h:
+                gold[m - 1] = a
+                break
+    return gold
 
 
 @kernel
-def vectors(parts):
-    """Four vectors (A,) over the parts of a sentence, side by side in memory."""
-    made = np.empty((4, parts.heads.shape[0]))
-    return made[0], made[1], made[2], made[3]
+def hamming_cost(gold, cost):
+    """What a tree pays for each of its parts (A,): 1 for a wrong head."""
+    cost[:] = 1.0
+    for a in gold:
+        cost[a] = 0.0
 
 
 @kernel
@@ -49,13 +53,24 @@ def marginals_of(at, single, parts, theta, mu):
 
 
 @kernel
+def all_finite(values):
+    """Whether none of some numbers is infinite or NaN."""
+    wrong = 0
+    for a in range(values.shape[0]):
+        wrong += np.int64(not np.isfinite(values[a]))
+    return wrong == 0
+
+
+@kernel
 def structured_loss(kind, at, single, parts, theta, gold, cost, d_theta):
     """The loss of one sentence; fills its (sub)gradient with respect to theta.
 
     Parameters
     ----------
-    theta, gold, cost, d_theta
-        Vectors (A,); the log-linear loss has no cost.
+    theta, cost, d_theta
+        Vectors (A,) over parts; ``cost`` may be None, and is not looked at by the log-linear loss.
+    gold
+        The numbers of the gold tree's parts.
 
     Returns
     -------
@@ -67,17 +82,20 @@ def structured_loss(kind, at, single, parts, theta, gold, cost, d_theta):
     else:
         scores = np.empty((parts.n + 1, parts.n + 1))
         heads = np.empty(parts.n + 1, np.int64)
-        for a in range(theta.shape[0]):
-            d_theta[a] = theta[a] + cost[a]
-        if not np.isfinite(np.sum(d_theta)):  # there is no best tree
+        if cost is None:
+            d_theta[:] = theta
+        else:
+            for a in range(theta.shape[0]):
+                d_theta[a] = theta[a] + cost[a]
+        if not all_finite(d_theta):  # there is no best tree
             return np.nan, False
         to_matrix(parts, d_theta, scores)
         top = call_best_tree(at, scores, single, heads)
         from_heads(parts, heads, d_theta)
     loss = top
-    for a in range(theta.shape[0]):
-        loss -= gold[a] * theta[a]
-        d_theta[a] -= gold[a]
+    for a in gold:
+        loss -= theta[a]
+        d_theta[a] -= 1.0
     # Rounding may leave -1e-15 where the gold tree has all the weight or is the best.
     return max(loss, 0.0), np.isfinite(loss) and loss >= -1e-6 * (1.0 + abs(top))
 
@@ -95,9 +113,12 @@ def shard_loss(kind, at, single, design, begin, end, u, gradient):
     loss = 0.0
     for s in range(begin, end):
         parts = parts_of(design, s)
-        theta, gold, cost, d_theta = vectors(parts)
+        theta, cost, d_theta = np.empty(parts.heads.shape[0]), np.empty(0), np.empty(parts.heads.shape[0])
         score(design, s, u, theta)
-        gold_and_cost(design, s, parts, gold, cost)
+        gold = gold_parts(design, s, parts)
+        if kind == MARGIN:
+            cost = np.empty(parts.heads.shape[0])
+            hamming_cost(gold, cost)
         here, good = structured_loss(kind, at, single, parts, theta, gold, cost, d_theta)
         if not good:
             return loss, s
@@ -123,17 +144,15 @@ def perceptron_pass(design, order, best_tree_at, single, multiplicity, u, total,
     for position in range(order.shape[0]):
         s = order[position]
         parts = parts_of(design, s)
-        theta, gold, cost, d_theta = vectors(parts)
+        theta, d_theta = np.empty(parts.heads.shape[0]), np.empty(parts.heads.shape[0])
         score(design, s, u, theta)
-        gold_and_cost(design, s, parts, gold, cost)
-        cost[:] = 0.0
-        here, _ = structured_loss(MARGIN, best_tree_at, single, parts, theta, gold, cost, d_theta)
+        gold = gold_parts(design, s, parts)
+        here, _ = structured_loss(MARGIN, best_tree_at, single, parts, theta, gold, None, d_theta)
         if not np.isfinite(here):
             return step, wrong, s
         missed = 0
-        for a in range(d_theta.shape[0]):
-            if d_theta[a] > 0.0:
-                missed += 1
+        for a in gold:
+            missed += np.int64(d_theta[a] != 0.0)
         if missed:
             add(design, s, d_theta, -1.0, multiplicity, u)
             add(design, s, d_theta, -float(step), multiplicity, total)

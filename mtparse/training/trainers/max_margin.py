@@ -34,7 +34,7 @@ from mtparse.training.loop import (
     passes_left,
     require_good,
 )
-from mtparse.training.losses import gold_and_cost, marginals_of, vectors
+from mtparse.training.losses import all_finite, gold_parts, hamming_cost, marginals_of
 from mtparse.training.objectives import max_margin_loss, squared_norm
 from mtparse.training.problem import TrainingProblem
 from mtparse.training.products import move, score
@@ -79,14 +79,18 @@ def initialize(design, marginals_at, single, beta, C, multiplicity, u, theta, mu
     for s in range(design.lengths.shape[0]):
         begin, end = design.first_arc[s], design.first_arc[s + 1]
         parts = parts_of(design, s)
-        gold, cost = np.empty(end - begin), np.empty(end - begin)
-        gold_and_cost(design, s, parts, gold, cost)
+        gold = gold_parts(design, s, parts)
+        theta_s, mu_s, change = theta[begin:end], mu[begin:end], np.empty(end - begin)
+        theta_s[:] = 0.0
+        for a in gold:
+            theta_s[a] = beta
+        marginals_of(marginals_at, single, parts, theta_s, mu_s)
+        change[:] = mu_s
+        for a in gold:
+            change[a] -= 1.0
         for a in range(end - begin):
-            theta[begin + a] = beta * gold[a]
-        marginals_of(marginals_at, single, parts, theta[begin:end], mu[begin:end])
-        for a in range(end - begin):
-            gold[a] = C * (mu[begin + a] - gold[a])
-        move(design, s, gold, multiplicity, u)
+            change[a] *= C
+        move(design, s, change, multiplicity, u)
 
 
 @kernel
@@ -106,12 +110,12 @@ def sweep(
         begin, end = design.first_arc[s], design.first_arc[s + 1]
         theta_s, mu_s = theta[begin:end], mu[begin:end]
         parts = parts_of(design, s)
-        slope, gold, cost, candidate = vectors(parts)
+        slope, cost, candidate = np.empty(end - begin), np.empty(end - begin), np.empty(end - begin)
         new, change = np.empty(end - begin), np.empty(end - begin)
         score(design, s, u, slope)
-        if not np.isfinite(np.sum(slope)):
+        if not all_finite(slope):
             return s
-        gold_and_cost(design, s, parts, gold, cost)
+        hamming_cost(gold_parts(design, s, parts), cost)
         for a in range(end - begin):
             slope[a] += cost[a]
         accepted = False
@@ -166,8 +170,8 @@ def expected_cost(design, mu):
     total = 0.0
     for s in range(design.lengths.shape[0]):
         begin, end = design.first_arc[s], design.first_arc[s + 1]
-        gold, cost = np.empty(end - begin), np.empty(end - begin)
-        gold_and_cost(design, s, parts_of(design, s), gold, cost)
+        cost = np.empty(end - begin)
+        hamming_cost(gold_parts(design, s, parts_of(design, s)), cost)
         for a in range(end - begin):
             total += cost[a] * mu[begin + a]
     return total

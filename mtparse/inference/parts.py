@@ -28,7 +28,7 @@ class Parts(NamedTuple):
     ----------
     n : int
         Words.
-    heads : int16 (A,)
+    heads : uint16 (A,)
         Heads of the arcs, in the order of this module.
     first : int32 (n+2,)
         Arcs of modifier m are ``first[m]:first[m+1]``.

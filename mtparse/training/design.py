@@ -66,7 +66,7 @@ class Design(NamedTuple):
         A row for each arc, sentence after sentence, in the order of :mod:`mtparse.inference.parts`.
     words : WordBlock
         2n+1 rows a sentence, numbered by ``extraction.word_row``.
-    heads : int16 (arcs,)
+    heads : uint16 (arcs,)
         Head of each arc.
     first : int32 (sum of lengths + 2S,)
         ``Parts.first`` of each sentence, one after the other.
@@ -156,7 +156,7 @@ def all_arcs(lengths: Iterable[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray
     """``heads``, ``first`` and ``first_arc`` of a design in which every arc is a part."""
     lengths = np.asarray(lengths, np.int64)
     first_arc = np.concatenate([[0], np.cumsum(lengths * lengths)])
-    heads = np.empty(first_arc[-1], np.int16)
+    heads = np.empty(first_arc[-1], np.uint16)
     first = np.empty(int((lengths + 2).sum()), np.int32)
     at = 0
     for s, n in enumerate(lengths.tolist()):

@@ -13,7 +13,7 @@ from mtparse.inference.dispatch import call_best_tree, call_marginals
 from mtparse.inference.parts import from_heads, from_matrix, to_matrix
 from mtparse.runtime.jit import kernel
 from mtparse.training.design import parts_of
-from mtparse.training.products import add, score
+from mtparse.training.products import add, add_part, score
 
 LOG_LINEAR, MARGIN = 0, 1
 """Kinds of losses, y the vectors of trees: log Σ_y exp θ·y - θ·gold, and max_y (θ + cost)·y - θ·gold."""
@@ -124,7 +124,7 @@ def shard_loss(kind, at, single, design, begin, end, u, gradient):
             return loss, s
         loss += here
         if gradient is not None:
-            add(design, s, d_theta, 1.0, None, gradient)
+            add(design, s, d_theta, gradient)
     return loss, -1
 
 
@@ -150,13 +150,14 @@ def perceptron_pass(design, order, best_tree_at, single, multiplicity, u, total,
         here, _ = structured_loss(MARGIN, best_tree_at, single, parts, theta, gold, None, d_theta)
         if not np.isfinite(here):
             return step, wrong, s
-        missed = 0
-        for a in gold:
-            missed += np.int64(d_theta[a] != 0.0)
-        if missed:
-            add(design, s, d_theta, -1.0, multiplicity, u)
-            add(design, s, d_theta, -float(step), multiplicity, total)
-        wrong += missed
+        for m in range(1, parts.n + 1):
+            if d_theta[gold[m - 1]] == 0.0:
+                continue
+            wrong += 1
+            for a in range(parts.first[m], parts.first[m + 1]):
+                if d_theta[a] != 0.0:
+                    add_part(design, s, m, a, -d_theta[a], multiplicity, u)
+                    add_part(design, s, m, a, -step * d_theta[a], multiplicity, total)
         step += 1
     return step, wrong, -1
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtparse.features.compiled_templates import BINS
+from mtparse.features.compiled_templates import BINS, HEAD, MODIFIER
+from mtparse.features.extraction import word_row
 from mtparse.features.feature_keys import distance_bin
 from mtparse.inference.parts import left_heads
 from mtparse.runtime.jit import kernel, summing_kernel
@@ -64,10 +65,9 @@ def by_words(parts, c):
         for k in range(begin, parts.first[m + 1]):
             a = begin + middle - 1 - k if k < middle else k  # by rising head, in which order sums are taken
             h = parts.heads[a]
-            if c[a] != 0.0:
-                variant = distance_bin(h, m)
-                sums[h, variant] += c[a]
-                sums[n + m, variant] += c[a]
+            variant = distance_bin(h, m)
+            sums[h, variant] += c[a]
+            sums[n + m, variant] += c[a]
     for i in range(2 * n + 1):
         for variant in range(1, BINS):
             sums[i, 0] += sums[i, variant]
@@ -75,31 +75,40 @@ def by_words(parts, c):
 
 
 @kernel
-def add(design, s, c, scale, multiplicity, out):
-    """out += scale * K * X_s' c, for a vector c (A,); ``multiplicity`` (columns,) is K, or None for 1."""
+def add(design, s, c, out):
+    """out += X_s' c, for a vector c (A,)."""
     indices, starts = design.arcs.indices, design.arcs.starts
     row = design.first_arc[s]
     for a in range(c.shape[0]):
         if abs(c[a]) > EPSILON:
-            value = scale * c[a]
             for j in range(starts[row + a], starts[row + a + 1]):
-                if multiplicity is None:
-                    out[indices[j]] += value
-                else:
-                    out[indices[j]] += value * multiplicity[indices[j]]
+                out[indices[j]] += c[a]
     parts = parts_of(design, s)
     sums = by_words(parts, c)
     words = design.words
     first = first_word_row(design, s)
     for i in range(2 * parts.n + 1):
-        if not np.any(sums[i]):
-            continue
         for j in range(words.starts[first + i], words.starts[first + i + 1]):
-            value = scale * sums[i, words.variants[j]]
-            if multiplicity is None:
-                out[words.indices[j]] += value
-            else:
-                out[words.indices[j]] += value * multiplicity[words.indices[j]]
+            out[words.indices[j]] += sums[i, words.variants[j]]
+
+
+@kernel
+def add_part(design, s, m, a, scale, multiplicity, out):
+    """`add` for a vector that is 1 for one part alone, an arc of modifier m."""
+    parts = parts_of(design, s)
+    row = design.first_arc[s] + a
+    arcs, words = design.arcs, design.words
+    for j in range(arcs.starts[row], arcs.starts[row + 1]):
+        c = arcs.indices[j]
+        out[c] += scale * multiplicity[c]
+    h = parts.heads[a]
+    variant = distance_bin(h, m)
+    for word in (word_row(HEAD, h, parts.n), word_row(MODIFIER, m, parts.n)):
+        word += first_word_row(design, s)
+        for j in range(words.starts[word], words.starts[word + 1]):
+            if words.variants[j] == 0 or words.variants[j] == variant:
+                c = words.indices[j]
+                out[c] += scale * multiplicity[c]
 
 
 @kernel

@@ -323,7 +323,7 @@ class TestRefused:
             read_conll("x", format="conll")
         with pytest.raises(ValueError, match="heads is 'no'; it can be optional, required, unch"):
             read_conll("x", heads="no")
-        with pytest.raises(ValueError, match=r"source is the text of a treebank, .* io.StringIO\(text\)"):
+        with pytest.raises(ValueError, match=r"source is the text of a treebank, .* use parse_conll\(text\)"):
             read_conll(TWO)
 
     @pytest.mark.parametrize(

@@ -261,7 +261,8 @@ class Sentence:
         if isinstance(forms, str):
             raise ValueError("forms is one text; give a list of words")
         columns = [["_"] * len(forms) if column is None else list(column) for column in [*given, deprels]]
-        names = ("forms", "lemmas", "cpostags", "postags", "feats", "deprels")
+        given_tags = "postags" if cpostags is None else "cpostags"
+        names = ("forms", "lemmas", given_tags, "postags", "feats", "deprels")
         for name, column in zip(names, columns, strict=True):
             if len(column) != len(forms):
                 raise ValueError(f"{len(forms)} words, but {len(column)} {name}")

@@ -102,7 +102,7 @@ class TestFromWords:
     @pytest.mark.parametrize(
         ("columns", "message"),
         [
-            ({"forms": ["a"], "postags": ["X", "Y"]}, "1 words, but 2 cpostags"),
+            ({"forms": ["a"], "postags": ["X", "Y"]}, "1 words, but 2 postags"),
             ({"forms": ["a"], "lemmas": []}, "1 words, but 0 lemmas"),
             ({"forms": "abc"}, "forms is one text; give a list of words"),
             ({"forms": []}, "sentence 1 has no words"),
@@ -179,3 +179,9 @@ def test_what_is_no_sentence_is_not_parsed(sentence, error, message, run):
     assert len(next(parsed)) == 3
     with pytest.raises(error, match=message):
         next(parsed)
+
+
+@pytest.mark.parametrize("name", ["lemmas", "postags", "cpostags", "feats", "deprels"])
+def test_a_column_of_another_length_is_named_as_it_was_given(name):
+    with pytest.raises(ValueError, match=rf"2 words, but 1 {name}$"):
+        Sentence.from_words(["a", "b"], **{name: ["x"]})

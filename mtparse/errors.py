@@ -54,7 +54,7 @@ class NumericsError(MtparseError):
         self.number = number
         super().__init__(
             f"training sentence {sentence + 1}, pass {number}: a score is not finite, or the loss is below 0 "
-            "(a tree that is none of the family); nothing later could be trusted"
+            "(the gold tree is not in the tree family); training stops, as nothing later could be trusted"
         )
 
 

@@ -7,7 +7,7 @@ import click
 from mtparse.cli.terminal import stdout, warn
 
 encoding_option = click.option(
-    "--encoding", default="utf-8", show_default=True, help="Encoding of the input files."
+    "--encoding", default="utf-8", show_default=True, help="Encoding of the files."
 )
 
 jobs_option = click.option(
@@ -15,19 +15,20 @@ jobs_option = click.option(
     metavar="N",
     type=click.IntRange(0, 1024),
     default=0,
-    help="Threads to use; 0, the default, is all cores.",
+    help="Threads; 0, the default, is all cores.",
 )
 
 set_option = click.option(
-    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Override a key by its dotted name."
+    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Set a key of CONFIG by its dotted name, "
+    "as trainer.C=0.1."
 )
 
 cache_option = click.option(
     "--cache",
     metavar="DIR",
-    help="Keep extracted features in files there: less memory, shared by processes, not made twice.",
+    help="Keep extracted features in this folder: less memory, and later runs need not extract them.",
 )
-only_option = click.option("--only", metavar="LANGUAGE,...", help="Some of the languages.")
+only_option = click.option("--only", metavar="LANGUAGE,...", help="Only these languages.")
 quiet_option = click.option("--quiet", is_flag=True, help="No progress on standard error.")
 
 

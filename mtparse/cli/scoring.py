@@ -25,8 +25,12 @@ def evaluate_command(
 ) -> None:
     """Score the heads and labels of SYSTEM against GOLD like the CoNLL-X shared task.
 
-    Both are files in ten columns, plain or gzipped; - is standard input. Tokens that consist of
-    punctuation only do not count. SYSTEM may lack the last two columns.
+    Both are CoNLL-X or CoNLL-U files with the same words, plain or compressed (gzip, xz, bzip2); - is
+    standard input. SYSTEM may lack the last two columns. The figures are those of the shared task's script,
+    eval.pl 1.9, to the last digit: tokens of punctuation characters only are left out, unless --all-tokens is
+    given. "Complete" sentences have no wrong head among the scored tokens. Where SYSTEM has no labels, scores
+    of labels are n/a (null with --json). Files that differ in a word or in a sentence boundary are refused,
+    with both lines.
 
     \b
     Example:
@@ -48,16 +52,18 @@ def evaluate_command(
     rows = attachment.evaluate_sentences(right, guess, punctuation=all_tokens)
     if per_sentence:
         rows = list(rows)
-    if as_lines:
-        for record in attachment.sentence_records(right, rows):
-            write(json.dumps(record))
-    elif per_sentence:
+    if per_sentence and not as_json:
         write(attachment.format_sentences(rows))
     scores = sum(rows, attachment.Scores())
-    if not as_lines:
-        write(json.dumps(scores.as_dict()) if as_json else attachment.format_report(scores))
-    if scores.words and not scores.labelled:
-        warn("SYSTEM has no labels (DEPREL is _ throughout): only the unlabeled score says something")
+    if as_lines:
+        for record in attachment.sentence_records(right, rows, labels=scores.has_labels):
+            write(json.dumps(record))
+    elif as_json:
+        write(json.dumps(scores.as_dict(labels=scores.has_labels)))
+    else:
+        write(attachment.format_report(scores))
+    if not scores.has_labels:
+        warn("SYSTEM has no labels (DEPREL is _ in every row), so that only its heads are scored")
     if not scores.scored:
         hint = "; with --all-tokens punctuation counts too" if scores.words else ", the files are empty"
         warn(f"nothing was scored{hint}")
@@ -70,10 +76,18 @@ def evaluate_command(
 @click.option("--all-tokens", is_flag=True, help="Score punctuation too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
-    "--samples", type=click.IntRange(1, 10**7), default=10_000, show_default=True, help="Random exchanges."
+    "--samples",
+    type=click.IntRange(1, 10**7),
+    default=10_000,
+    show_default=True,
+    help="Shuffles in the randomization test.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of the exchanges."
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=1,
+    show_default=True,
+    help="Seed of these shuffles.",
 )
 @encoding_option
 def compare_command(
@@ -88,9 +102,11 @@ def compare_command(
 ) -> None:
     """Test whether SYSTEM_B is better than SYSTEM_A on GOLD.
 
-    Counts the sentences that B improves and worsens, with the sign test, and tests the difference in
-    right heads by a paired randomization test. Each file is read once, so that pipes will do; - is standard
-    input.
+    Counts the sentences in which B has more right heads than A, and fewer, with a two-sided sign test (as
+    in the paper), and tests the difference in right heads by a paired randomization test: in every shuffle
+    the two outputs of each sentence change places with probability 1/2. Tokens of punctuation characters
+    only are left out, unless --all-tokens is given. Each file is read once, so that pipes will do; - is
+    standard input.
 
     \b
     Example:

@@ -22,10 +22,10 @@ from mtparse.cli.terminal import warn, write
 @click.command("train")
 @click.argument("config", type=click.Path(dir_okay=False), required=False)
 @set_option
-@click.option("--out", metavar="DIR", help="Run directory to fill; runs/NAME by default.")
+@click.option("--out", metavar="DIR", help="Run directory to make; runs/NAME by default.")
 @jobs_option
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Short for --set seed=S.")
-@click.option("--resume", metavar="RUN", help="Go on with an interrupted run; CONFIG may be left out.")
+@click.option("--resume", metavar="RUN", help="Resume an interrupted run; CONFIG may be left out.")
 @cache_option
 @quiet_option
 def train_command(
@@ -53,7 +53,7 @@ def train_command(
     if config is None and resume is None:
         raise click.UsageError("Missing argument 'CONFIG' (or --resume RUN).")
     if out is not None and resume is not None:
-        raise click.UsageError("--out and --resume exclude each other.")
+        raise click.UsageError("--out and --resume cannot be given together.")
     with importing():
         from mtparse.config.run import load_config
         from mtparse.experiment.run_checks import useless_seed
@@ -83,7 +83,7 @@ def train_command(
 @click.option("--out", metavar="DIR", help="Directory of the experiment; runs/NAME by default.")
 @jobs_option
 @only_option
-@click.option("--resume", is_flag=True, help="Go on where an interruption left the experiment in --out.")
+@click.option("--resume", is_flag=True, help="Resume the experiment in --out.")
 @cache_option
 @quiet_option
 def reproduce_command(

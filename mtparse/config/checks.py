@@ -103,7 +103,7 @@ def templates(value):
     The empty template, a bias, is a part of named sets; in a list it is a slip.
     """
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise ValueError("must be a list of texts")
+        raise ValueError("must be a list of strings")
     if not all(item.strip() for item in value):
         raise ValueError("must be a list of feature templates, none of them empty")
     try:
@@ -117,7 +117,7 @@ def templates(value):
 def run_name(value):
     """Text that can name a folder."""
     if not isinstance(value, str) or not value.isprintable() or not re.fullmatch(r"[^/\\ .][^/\\]*", value):
-        raise ValueError("must be text that can name a folder: no slash, no full stop or space in front")
+        raise ValueError("must name a folder: no slash, no full stop or space in front")
     return str(value)
 
 
@@ -129,7 +129,10 @@ def path(value):
         if name == "$":
             return "$"
         if name not in os.environ:
-            raise ValueError(f"must use environment variables that are set: ${name} is not ($$ means $)")
+            raise ValueError(
+                f"the environment variable {name} is not set; set it, or give this key with --set "
+                "($$ stands for $)"
+            )
         return os.environ[name]
 
     if not isinstance(value, str) or not value.strip():

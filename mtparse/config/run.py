@@ -352,6 +352,11 @@ def load_config(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Confi
         raise ConfigError(f"{source}: the file is empty: data.train at least must be given")
     if not isinstance(values, Mapping):
         raise ConfigError(f"{source}: must be a mapping of keys to values, found {_show(values)}")
+    if "languages" in values and "trainers" in values:
+        raise ConfigError(
+            f"{source}: the plan of an experiment (it has languages and trainers), not the config of one "
+            f"run; mtparse reproduce {source} runs it"
+        )
     values = apply_overrides(dict(values), overrides)
     return config_from_dict(values, Path(path).parent, source, name=default_name(path))
 

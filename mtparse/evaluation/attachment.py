@@ -79,13 +79,23 @@ class Scores:
         return percent(self.correct_labels, self.scored)
 
     @property
+    def has_labels(self) -> bool:
+        """Whether the system gave labels; also of files without words."""
+        return bool(self.labelled) or not self.words
+
+    @property
     def complete_rate(self) -> float:
         """Complete sentences in percent of all sentences; NaN where there is none."""
         return percent(self.complete, self.sentences)
 
-    def as_dict(self) -> dict[str, float | int | None]:
-        """Return the figures of ``mtparse eval --json``; None stands for an undefined score."""
-        percentages = {name: getattr(self, name) for name in ("UAS", "LAS", "label_accuracy")}
+    def as_dict(self, *, labels: bool = True) -> dict[str, float | int | None]:
+        """Return the figures of ``mtparse eval --json``; None stands for an undefined score.
+
+        Without ``labels``, the scores of labels are undefined: the system gives none.
+        """
+        percentages = {"UAS": self.UAS, "LAS": self.LAS, "label_accuracy": self.label_accuracy}
+        if not labels:
+            percentages |= {"LAS": math.nan, "label_accuracy": math.nan}
         return {
             **{name: None if math.isnan(value) else value for name, value in percentages.items()},
             "scored": self.scored,
@@ -115,6 +125,8 @@ def evaluate(gold: Iterable[Sentence], system: Iterable[Sentence], *, punctuatio
     ConllError
         If the two differ in a form or a sentence boundary, if one ends early, or if a head is missing
         on either side.
+    TypeError
+        If a side holds anything but sentences, such as the name of a file.
     """
     return sum(evaluate_sentences(gold, system, punctuation=punctuation), Scores())
 
@@ -125,30 +137,35 @@ def evaluate_sentences(
     """Yield the scores of each sentence in turn; parameters and errors are those of `evaluate`."""
     last_gold = last_system = None
     for right, guess in zip_longest(gold, system):
-        if guess is None:
+        if guess is None and isinstance(right, Sentence):
             _fail_early_end(right, "system", last_system)
-        if right is None:
+        if right is None and isinstance(guess, Sentence):
             _fail_early_end(guess, "gold", last_gold)
         yield _score(right, guess, punctuation)
         last_gold, last_system = right, guess
 
 
-def format_scores(scores: Scores) -> str:
-    """Return the three lines of the CoNLL-X script, without a line end after the last."""
+def format_scores(scores: Scores, *, labels: bool = True) -> str:
+    """Return the three lines of the CoNLL-X script, without a line end after the last.
+
+    Without ``labels``, the scores of labels are ``n/a``: the system gives none.
+    """
     rows = (
-        ("Labeled   attachment score:", scores.correct_both, scores.LAS),
-        ("Unlabeled attachment score:", scores.correct_heads, scores.UAS),
-        ("Label accuracy score:      ", scores.correct_labels, scores.label_accuracy),
+        ("Labeled   attachment score:", scores.correct_both, scores.LAS, labels),
+        ("Unlabeled attachment score:", scores.correct_heads, scores.UAS, True),
+        ("Label accuracy score:      ", scores.correct_labels, scores.label_accuracy, labels),
     )
     return "\n".join(
-        f"  {name} {count} / {scores.scored} * 100 = {_two_decimals(value)} %" for name, count, value in rows
-    )
+        f"  {name} {count} / {scores.scored} * 100 = {_two_decimals(value)} %" if known
+        else f"  {name} n/a, SYSTEM has no labels"
+        for name, count, value, known in rows
+    )  # fmt: skip
 
 
 def format_report(scores: Scores) -> str:
     """Return the three lines of the script, then the counts and the rate of complete sentences."""
     return (
-        f"{format_scores(scores)}\n"
+        f"{format_scores(scores, labels=scores.has_labels)}\n"
         f"  Complete sentences:         {scores.complete} / {scores.sentences} * 100 = "
         f"{_two_decimals(scores.complete_rate)} %\n"
         f"  Sentences: {scores.sentences}, tokens: {scores.words}, scored: {scores.scored}"
@@ -171,10 +188,13 @@ def format_sentences(rows: Iterable[Scores]) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def sentence_records(gold: Iterable[Sentence], rows: Iterable[Scores]) -> Iterator[dict]:
-    """The scores of each sentence and the counts that add, for ``mtparse eval --per-sentence --json``."""
+def sentence_records(gold: Iterable[Sentence], rows: Iterable[Scores], *, labels: bool) -> Iterator[dict]:
+    """The scores of each sentence and the counts that add, for ``mtparse eval --per-sentence --json``.
+
+    ``labels`` is whether the system gives any, in some sentence.
+    """
     for number, (sentence, row) in enumerate(zip(gold, rows, strict=True), 1):
-        figures = row.as_dict()
+        figures = row.as_dict(labels=labels)
         yield {
             "sentence": number,
             "sent_id": sentence.sent_id,
@@ -237,6 +257,12 @@ def _two_decimals(value: float) -> str:
 
 
 def _score(gold: Sentence, system: Sentence, punctuation: bool) -> Scores:
+    if not (isinstance(gold, Sentence) and isinstance(system, Sentence)):
+        other = system if isinstance(gold, Sentence) else gold
+        raise TypeError(
+            f"each side must be an iterable of Sentence, and this holds a {type(other).__name__}; "
+            "read_conll reads a file"
+        )
     forms = gold.forms
     if forms != system.forms:
         _fail_difference(gold, system)
@@ -269,14 +295,14 @@ def _fail_difference(gold: Sentence, system: Sentence) -> NoReturn:
     where, line = f"sentence {system.number}", system.lines[min(index, len(system) - 1)]
     if index == len(gold):
         end = f"in {gold.path} it ends at line {gold.lines[-1]} after {len(gold)} words"
-        message = f"{where} goes on with {_word(system, index)}, but {end}"
+        message = f"{where} has {_word(system, index)}, but {end}"
     elif index == len(system):
         place = f"{gold.path}:{gold.lines[index]}"
-        more = f"in {place} it goes on with {_word(gold, index)}"
+        more = f"{place} has {_word(gold, index)}"
         message = f"{where} ends after {len(system)} words, but {more}"
     else:
         place = f"{gold.path}:{gold.lines[index]}"
-        message = f"{where}: {_word(system, index)} stands here, but in {place} {_word(gold, index)}"
+        message = f"{where}: this file has {_word(system, index)}, but {place} has {_word(gold, index)}"
     raise ConllError(system.path, line, message)
 
 

@@ -27,6 +27,8 @@ class Comparison:
         Two-sided sign test on the sentences that differ (the paper, section 6.2, note 7).
     p_randomization : float
         Two-sided paired randomization test on the number of right heads (Noreen 1989; Yeh 2000).
+    scored, words : int
+        Tokens that were scored, and all tokens.
     """
 
     uas_a: float
@@ -36,6 +38,13 @@ class Comparison:
     sentences: int
     p_sign: float
     p_randomization: float
+    scored: int
+    words: int
+
+    @property
+    def same(self) -> bool:
+        """Whether no sentence differs in its number of right heads."""
+        return not (self.improved or self.worsened)
 
     def as_dict(self) -> dict[str, float | int | None]:
         """The figures of ``mtparse compare --json``; None stands for an undefined score."""
@@ -79,6 +88,8 @@ def compare(a: Iterable[Scores], b: Iterable[Scores], *, samples: int = SAMPLES,
         len(a),
         sign_test(improved, worsened),
         randomization_test(difference, samples, seed),
+        total_a.scored,
+        total_a.words,
     )
 
 
@@ -113,9 +124,12 @@ def format_comparison(found: Comparison) -> str:
     """The comparison for people."""
     gain = found.uas_b - found.uas_a
     scores = f"UAS A: {found.uas_a:.2f} %   UAS B: {found.uas_b:.2f} %   B - A: {gain:+.2f}"
+    left_out = " (the others are punctuation)" if found.scored < found.words else ""
+    same = "\n  A and B have equally many right heads in every sentence" if found.same else ""
     return (
         f"  {scores if gain == gain else 'UAS: n/a, nothing was scored'}\n"
-        f"  Sentences that B improves: {found.improved}, worsens: {found.worsened}, of {found.sentences}\n"
-        f"  Sign test on sentences:          p = {found.p_sign:.3g}\n"
-        f"  Randomization test on all heads: p = {found.p_randomization:.3g}"
+        f"  Tokens scored: {found.scored} of {found.words}{left_out}\n"
+        f"  Sentences that B improves: {found.improved}, worsens: {found.worsened}, of "
+        f"{found.sentences}{same}\n  Sign test on sentences:            p = {found.p_sign:.3g}\n"
+        f"  Randomization test on right heads: p = {found.p_randomization:.3g}"
     )

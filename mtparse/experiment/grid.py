@@ -104,7 +104,7 @@ def reproduce(
     try:
         return _finish_all(plan, store, threads, progress, cache)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("what is finished is kept, --resume goes on with it") from None
+        raise KeyboardInterrupt("what is finished is kept; --resume continues") from None
     finally:
         store.close()
 
@@ -123,8 +123,8 @@ def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress, cach
         store.keep_cost(threads)
     elif changed := store.changed_files(plan):
         progress.warn(
-            f"{', '.join(changed)}: the file has changed since; these are the results of the one before. "
-            "Start again with another --out for those of the file that is there now"
+            f"{', '.join(changed)}: the file has changed since; these are results of the old one. "
+            "Start again with another --out for results of the new one"
         )
     if mixed := store.mixed_versions():
         progress.warn(mixed)

@@ -51,7 +51,7 @@ class Store:
         self._began, self._cost_lock = time.monotonic(), threading.Lock()
         there = os.path.isdir(path) and bool(os.listdir(path))
         if resume and not there:
-            raise MtparseError(f"{path}: no experiment to resume; begin it without --resume")
+            raise MtparseError(f"{path}: no experiment to resume; start it without --resume")
         if not resume:
             require_unused(path)
             if os.path.exists(os.path.join(path, PLAN_NAME)):
@@ -79,8 +79,9 @@ class Store:
         for name, config in now.items():
             if name in known and comparable(known[name]) != comparable(config):
                 raise MtparseError(
-                    f"{os.path.join(self.path, PLAN_NAME)}: run {name} is not what the experiment began with "
-                    "(--set is part of it); start again with another --out"
+                    f"{self.path}: the settings of run {name} differ from those that the experiment began "
+                    "with; "
+                    "resume it with the same CONFIG and the same --set, or start another with another --out"
                 )
         self.finished = {cell: scores for cell in plan.cells if (scores := self._finished(cell))}
         for cell in self.finished:
@@ -95,8 +96,8 @@ class Store:
             used = self._used_inputs(plan)
             if used and not self._kept(INPUTS_NAME):
                 raise MtparseError(
-                    f"{os.path.join(self.path, INPUTS_NAME)}: missing or damaged, so that nobody knows "
-                    "whether more runs go together with those that are there; start again with another --out"
+                    f"{os.path.join(self.path, INPUTS_NAME)}: missing or damaged: which files and versions "
+                    "the finished runs were made with cannot be read; start again with another --out"
                 )
             self._agree_on_inputs(_inputs(plan), used)
 
@@ -140,7 +141,7 @@ class Store:
         before = comparable(stored) if isinstance(stored, Mapping) else {}
         if key := first_difference(before, comparable(config)):
             raise MtparseError(
-                f"{path}: {key} is not what the plan says; runs from several machines must be of one plan"
+                f"{path}: {key} differs from the plan; runs from several machines must be of the same plan"
             )
 
     def _made_from(self) -> dict[str, str]:
@@ -156,7 +157,8 @@ class Store:
             for part, sha256 in scores["sha256"].items():
                 if made.setdefault(f"{cell.language}/{part}", sha256) != sha256:
                     raise MtparseError(
-                        f"{self.run(cell)}: was made from another {cell.language}/{part} than other runs here"
+                        f"{self.run(cell)}: made from another file {cell.language}/{part} than other runs "
+                        "here"
                     )
         return made
 
@@ -193,8 +195,8 @@ class Store:
         for key, value in now.items():
             if key in used and before.get(key, value) != value:
                 raise MtparseError(
-                    f"{os.path.join(self.path, INPUTS_NAME)}: input {key} is not what the experiment began "
-                    "with (its runs would not go together); start again with another --out"
+                    f"{self.path}: {key} has changed since the experiment began, so that its runs could not "
+                    "be compared; start again with another --out"
                 )
         if {**kept, **now} != kept:
             self._write(INPUTS_NAME, {**kept, **now})

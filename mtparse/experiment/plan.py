@@ -124,7 +124,7 @@ class Plan:
         return replace(self, cells=left)
 
     def require_files(self) -> None:
-        """Refuse to start while a treebank is missing or empty; the error names every one."""
+        """Refuse to start while a treebank is missing or empty."""
         require_files(self.cells.values())
 
     def as_dict(self) -> dict[Cell, dict]:
@@ -152,6 +152,11 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
     values = read_yaml(path)
     if not isinstance(values, Mapping):
         raise ConfigError(f"{source}: must be a mapping with the keys {', '.join(_KEYS)}")
+    if "languages" not in values and isinstance(values.get("data"), Mapping) and "train" in values["data"]:
+        raise ConfigError(
+            f"{source}: the config of one run (it has data.train and no languages), not the plan of an "
+            f"experiment; mtparse train {source} runs it"
+        )
     values = dict(values)
     for override in overrides:
         put_over(values, parse_override(override))
@@ -166,7 +171,10 @@ def load_plan(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Plan:
         if settings is not None and not isinstance(settings, Mapping):
             raise ConfigError(f"{source}: trainers.{printable(str(name))} must be a section, or empty")
         if settings and "name" in settings:
-            raise ConfigError(f"{source}: trainers.{printable(str(name))}.name: the section is the name")
+            raise ConfigError(
+                f"{source}: trainers.{printable(str(name))}.name: leave it out, the section's name is the "
+                "trainer's"
+            )
         if name not in TRAINERS:
             raise ConfigError(
                 f"{source}: trainers.{printable(str(name))}: must be one of {', '.join(TRAINERS)}"
@@ -250,7 +258,7 @@ def _seeds(values: Mapping, source: str) -> list[int]:
     if values.get("seeds") is None:
         return []
     if "seed" in values:
-        raise ConfigError(f"{source}: seed and seeds: give one of them")
+        raise ConfigError(f"{source}: seed and seeds: give only one of the two")
     seeds = values["seeds"]
     if not isinstance(seeds, list) or not seeds or len(set(map(str, seeds))) < len(seeds):
         raise ConfigError(f"{source}: seeds must be a list of whole numbers without repeats")

@@ -77,8 +77,8 @@ def _extract(
     )
     if not index.templates:
         raise MtparseError(
-            "no feature template can be used: the training data lack a column that each of "
-            "features.templates reads (lemmas, FEATS)"
+            "no feature template can be used: each one in features.templates reads a column that is empty in "
+            "the training data (lemmas, FEATS)"
         )
     if not len(index):
         raise MtparseError(

@@ -82,7 +82,7 @@ def train(
         require_free(out)
     elif (summary := finished(out, config)) is not None:
         tidy(out)
-        progress.say(f"{out}: this run is finished, nothing is left to train")
+        progress.say(f"{out}: this run is finished, nothing to resume")
         return summary
     require_files([config])
     if cache is not None:
@@ -118,7 +118,7 @@ def train(
     except BaseException as error:
         directory.discard_if_unused()
         if isinstance(error, KeyboardInterrupt) and directory.resumable:
-            raise KeyboardInterrupt(f"go on with: mtparse train --resume {out}") from None
+            raise KeyboardInterrupt(f"resume with: mtparse train --resume {out}") from None
         raise
     finally:
         directory.close()
@@ -313,6 +313,7 @@ def train_once(
         run, records = run_trainer(
             config, data, C, workers, both,
             passes=passes, start=start, cancelled=cancelled, checkpoint=checkpoint,
+            on_resume=lambda done: progress.say(f"{name}: resumes after pass {done}"),
         )  # fmt: skip
     finally:
         task.close()

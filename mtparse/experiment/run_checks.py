@@ -13,12 +13,12 @@ from mtparse.training.trainers import Trainer
 
 
 def require_files(configs: Iterable[Config]) -> None:
-    """Refuse to start while a treebank is missing, empty, or cannot be read again; the error names every one.
+    """Refuse to start while a treebank is missing, empty, or cannot be read again.
 
     Raises
     ------
     ConfigError
-        One line that lists the files.
+        One line that lists the files; of more than four the first three.
     """
     faults: dict[str, str] = {}
     once: list[str] = []
@@ -39,8 +39,10 @@ def require_files(configs: Iterable[Config]) -> None:
             "save it to a file first and name that file"
         )
     if faults:
-        listed = "; ".join(f"{printable(path)} {fault}" for path, fault in faults.items())
-        raise ConfigError(f"{listed} (data.root says where treebanks are)")
+        shown = [f"{printable(path)} {fault}" for path, fault in faults.items()]
+        more = f"; and {len(shown) - 3} more files" if len(shown) > 4 else ""
+        listed = "; ".join(shown[:3] if more else shown)
+        raise ConfigError(f"{listed}{more} (data.root is the folder that files are looked for in)")
 
 
 def useless_seed(trainers: Iterable[Trainer], overrides: Iterable[str], *seeds: int) -> str | None:

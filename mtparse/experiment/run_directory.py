@@ -117,7 +117,7 @@ def stored_config(path: str) -> str:
     if not os.path.isdir(path):
         raise MtparseError(f"{path or repr(path)}: no such directory; name that of an interrupted run")
     if not os.path.isfile(config):
-        raise MtparseError(f"{path}: no run to resume, {CONFIG_NAME} is missing; begin a run with --out")
+        raise MtparseError(f"{path}: no run to resume, {CONFIG_NAME} is missing; start a run with --out")
     return config
 
 
@@ -133,7 +133,7 @@ def finished(path: str, config: Config) -> dict | None:
     if os.path.isdir(os.path.join(path, CHECKPOINTS)):
         return None
     stored = load_config(stored_path)
-    _require_same(stored_path, config_to_dict(stored), config)
+    _require_same(path, config_to_dict(stored), config)
     with open(stored_path, encoding="utf-8") as file:
         ours = file.read() == dump_config(stored)
     others = {name for name in os.listdir(path) if not is_temporary(name)} - {CONFIG_NAME}
@@ -146,12 +146,12 @@ def finished(path: str, config: Config) -> dict | None:
         summary = read_summary(path)
     except (OSError, ValueError) as error:
         raise MtparseError(
-            f"{path}: holds no checkpoints to go on from (the run had checkpoint: 0, or this is no run), and "
-            f"{SCORES_NAME} of no finished run; start again with another --out"
+            f"{path}: neither a finished run (no valid {SCORES_NAME}) nor one with checkpoints to resume "
+            "from (checkpoint: 0 keeps none); start again with another --out"
         ) from error
     if "test" not in summary and stored.data.test is not None:
         raise MtparseError(
-            f"{scores}: the test file was not scored, and no checkpoints are left to go on from"
+            f"{scores}: the test file was not scored, and no checkpoints are left to resume from"
         )
     return summary
 
@@ -165,11 +165,11 @@ def tidy(path: str) -> None:
 
 
 def _require_same(path: str, before: Mapping, config: Config) -> None:
-    """Refuse another config than that which the file ``path`` says a run began with."""
+    """Refuse another config than that with which the run in ``path`` began."""
     if key := first_difference(comparable(before), comparable(config_to_dict(config))):
         raise MtparseError(
-            f"{path}: {key} is not what the run began with; --resume goes on with the same settings, "
-            "begin another run with --out"
+            f"{path}: {key} differs from what the run began with; --resume needs the same settings, start "
+            "another run with --out"
         )
 
 
@@ -258,18 +258,18 @@ class RunDirectory:
         try:
             with open(path, encoding="utf-8") as file:
                 before = json.load(file)
-            _require_same(path, before["config"], config)
+            _require_same(self.path, before["config"], config)
             changed = [key for key, value in inputs.items() if before[key] != value]
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise MtparseError(
-                f"{path}: missing or damaged, so that nobody knows what the run began with; start again with "
+                f"{path}: missing or damaged: what the run began with cannot be read; start again with "
                 "another --out"
             ) from error
         if changed:
-            what = "the file has" if changed[0] in ("train", "valid") else "this has"
+            names = {"train": "the training file", "valid": "the validation file", "sources": "the code"}
             raise MtparseError(
-                f"{path}: {changed[0]}: {what} changed since the run began, what is kept of it would not go "
-                "together with the rest; start again with another --out"
+                f"{self.path}: {names.get(changed[0], f'the version of {changed[0]}')} has changed since the "
+                "run began, so that it cannot be resumed; start again with another --out"
             )
 
     def file(self, name: str) -> str:

@@ -40,6 +40,13 @@ def read_record(directory: str) -> dict[str, Any]:
             f"{directory}: an experiment of mtparse 0.1, which stored its runs in another way; use that "
             "version, or start again with another --out"
         )
+    if not os.path.isdir(directory):
+        raise MtparseError(f"{directory}: no such directory; name one that mtparse reproduce has made")
+    if not os.path.exists(path):
+        raise MtparseError(
+            f"{directory}: not an experiment, as it has no {PLAN_NAME}; name a directory that mtparse "
+            "reproduce has made"
+        )
     try:
         with open(path, encoding="utf-8") as file:
             record = json.load(file)
@@ -50,8 +57,7 @@ def read_record(directory: str) -> dict[str, Any]:
             raise ValueError("shared_task")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise MtparseError(
-            f"{path}: missing or damaged, so that nobody knows what was begun here; start again with another "
-            "--out"
+            f"{path}: damaged: what this experiment began with cannot be read; start again with another --out"
         ) from error
     return record
 

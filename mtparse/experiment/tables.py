@@ -39,7 +39,7 @@ def remake_tables(directory: str, only: Iterable[str] | None = None) -> str:
     Returns
     -------
     str
-        The tables as Markdown; they are written to ``tables`` in the directory, too.
+        The tables as Markdown; those of all languages are written to ``tables`` in the directory, too.
 
     Raises
     ------
@@ -58,6 +58,8 @@ def remake_tables(directory: str, only: Iterable[str] | None = None) -> str:
             f"{directory}: {len(missing)} of {len(runs)} runs are not finished, {missing[0]} among them; "
             "mtparse reproduce --resume runs them, --only leaves their languages out"
         )
+    if only is not None:
+        return markdown(plan, make_tables(plan, runs))
     release = lock_directory(directory)
     try:
         return write_tables(plan, runs, os.path.join(directory, TABLES))
@@ -65,20 +67,13 @@ def remake_tables(directory: str, only: Iterable[str] | None = None) -> str:
         release()
 
 
-def write_tables(plan: Plan, runs: Mapping[Cell, str], folder: str) -> str:
-    """Make the tables of a finished experiment and write them to a folder.
+def make_tables(plan: Plan, runs: Mapping[Cell, str]) -> dict[str, Table]:
+    """The tables of a finished experiment by their names in files.
 
     Parameters
     ----------
     runs
         The run directory of each cell.
-    folder
-        Gets ``tables.md``, and for each table a ``.csv`` and a ``.json`` file.
-
-    Returns
-    -------
-    str
-        The Markdown text.
 
     Raises
     ------
@@ -97,8 +92,28 @@ def write_tables(plan: Plan, runs: Mapping[Cell, str], folder: str) -> str:
         tables["variation"] = variation_table(results)
     if plan.shared_task is not None:
         tables |= {"paper": paper_table(results), "counts": counts_table(results)}
+    return tables
+
+
+def markdown(plan: Plan, tables: Mapping[str, Table]) -> str:
+    """All tables as one Markdown text."""
+    return f"# {plan.name}\n\n" + "\n".join(table.markdown() for table in tables.values())
+
+
+def write_tables(plan: Plan, runs: Mapping[Cell, str], folder: str) -> str:
+    """Make the tables of a finished experiment and write them to a folder.
+
+    Parameters and errors are those of `make_tables`. The folder gets ``tables.md``, and for each table a
+    ``.csv`` and a ``.json`` file.
+
+    Returns
+    -------
+    str
+        The Markdown text.
+    """
+    tables = make_tables(plan, runs)
+    text = markdown(plan, tables)
     os.makedirs(folder, exist_ok=True)
-    text = f"# {plan.name}\n\n" + "\n".join(table.markdown() for table in tables.values())
     with atomic_writer(os.path.join(folder, "tables.md"), "w") as file:
         file.write(text)
     for name in _SOMETIMES:
@@ -177,14 +192,15 @@ def trainers_table(results: Results) -> Table:
     for r, trainer in enumerate(plan.trainers):
         settings = [results.chosen(language, trainer) for language in plan.languages]
         values = [results.test(setting) for setting in settings]
-        rows.append([trainer, *values, mean(values)])
+        average = [mean(values)] if len(values) > 1 else []
+        rows.append([trainer, *values, *average])
         spreads = [results.spread(setting) for setting in settings]
         deviations |= {(r, c + 1): spread for c, spread in enumerate(spreads) if spread is not None}
     return Table(
         "Table 3: UAS by trainer",
         "Projective or non-projective training, whichever validation chose."
         f"{_repeated(plan)}{_steps(plan)}",
-        ["trainer", *plan.languages, "average"],
+        ["trainer", *plan.languages, *(["average"] if len(plan.languages) > 1 else [])],
         rows,
         deviations=deviations,
     )

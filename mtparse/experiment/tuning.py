@@ -55,6 +55,7 @@ def run_trainer(
     start: TrainResult | None = None,
     cancelled: Callable[[], bool] = lambda: False,
     checkpoint: Checkpoint | None = None,
+    on_resume: Callable[[int], None] = lambda passes: None,
 ) -> tuple[Run, list[dict]]:
     """Train once, or go on with it, or find it done.
 
@@ -72,6 +73,8 @@ def run_trainer(
         Asked after every pass; True ends the run with KeyboardInterrupt.
     checkpoint
         Where an interrupted training is kept.
+    on_resume
+        Called with the number of passes that were done before, where there were any.
 
     Returns
     -------
@@ -92,6 +95,8 @@ def run_trainer(
         so_far = checkpoint.unfinished()
         for record in so_far.records:
             log(record)
+        if so_far.resumed is not None:
+            on_resume(so_far.resumed.passes)
     spent = so_far.records[-1]["seconds"] if so_far.records else 0.0
     began = time.monotonic() - spent
     best = so_far.best

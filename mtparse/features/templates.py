@@ -69,7 +69,8 @@ class Template:
             match = _ATOM.match(word)
             if match is None or match["attribute"] not in (*ATTRIBUTES, MULTIVALUED):
                 raise ValueError(
-                    f"feature template {text!r}: {word!r} is no atom; write H, M or B, an attribute "
+                    f"feature template {text!r}: {word!r} is not an attribute of a word; write H, M or B, an "
+                    "attribute "
                     f"({', '.join((*ATTRIBUTES, MULTIVALUED))}) and, for H and M, an offset like +1"
                 )
             if match["offset"] and match["offset"] not in _OFFSETS:

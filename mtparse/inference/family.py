@@ -197,7 +197,7 @@ class TreeFamily:
         elif not allowed[0, 1:].any():
             reason = "all arcs from the root are forbidden"
         else:
-            reason = "the arcs that are not forbidden contain none"
+            reason = "the arcs that are not forbidden do not make one"
         return NoTreeError(f"no {self} tree over {words} words: {reason}")
 
 

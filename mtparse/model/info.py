@@ -22,7 +22,8 @@ def model_info(path: str | os.PathLike) -> dict[str, Any]:
     -------
     dict
         ``file``, ``bytes`` and ``written`` (the file's time of change, UTC); ``root``, ``decoder``,
-        ``templates``, ``bases`` and ``features`` (with a weight); and what was kept of the training:
+        ``templates``, ``bases`` and ``features`` (those with a weight that matters; ``features_in_training``
+        are all that were trained); and what was kept of the training:
         ``trainer``, ``trees``, ``C``, ``passes``, ``refit``, ``seed``, ``valid`` (scores on validation data,
         percent), ``words``, ``files`` with their ``sha256``, ``versions``, ``inventory`` (see
         `mtparse.treebank.inventory.Inventory`), and more. Models of older versions lack some.
@@ -45,16 +46,19 @@ def model_info(path: str | os.PathLike) -> dict[str, Any]:
         "templates": model.templates,
         "bases": len(model.keys),
         "features": len(model.weights),
+        "features_in_training": model.info.get("features"),
     }
 
 
 def format_info(info: dict[str, Any]) -> str:
     """What `model_info` gives, as aligned lines."""
+    total = info.get("features_in_training")
+    trained = f" (of {total} in training; the weights of the others are negligible)" if total else ""
     lines = {
         "file": f"{info['file']} ({info['bytes'] / 1e6:.1f} MB, written {info['written']})",
         "trees": f"{info.get('trees', 'unknown')}, {info['root']}-root; decoder {info['decoder']}",
         "trainer": _trainer(info),
-        "features": f"{info['features']} weights, {len(info['templates'])} templates",
+        "features": f"{info['features']} with a weight{trained}, {len(info['templates'])} templates",
     }
     for key, name in (("words", "words"), ("files", "files"), ("versions", "versions")):
         if isinstance(info.get(key), dict):

@@ -135,7 +135,7 @@ def _model(path: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
             **arrays,
         )
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: the model file's contents make no sense ({error})") from error
+        raise ModelError(f"{path}: the model file's contents are invalid ({error})") from error
 
 
 def _one_of(value: str, *allowed: str) -> str:

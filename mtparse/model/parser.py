@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -51,10 +52,13 @@ def parse_batch(program, weights, table, types, ends, best_tree_at, single, head
 
 
 def warn_of(differences: list[str], words: int) -> None:
-    """Warn that an input is unlike what the model was trained with."""
+    """Warn, at the caller's line outside of this package, that an input is unlike the training data."""
     seen = f"in the first {words} words, " if words >= LOOKED_AT else ""
     text = f"the input is unlike the training data, trees may be much worse: {seen}{'; '.join(differences)}"
-    warnings.warn(text, InputWarning, stacklevel=2)
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "mtparse":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, InputWarning, stacklevel=level)
 
 
 class Parser:
@@ -152,20 +156,23 @@ class Parser:
             At a sentence of more than `mtparse.treebank.sentence.MAX_PARSED` words, and at one made by hand
             whose rows are not ten texts each.
         TypeError
-            At what is not a `Sentence`. What the source of the sentences
-            raises is raised again. Either way all sentences before are yielded first.
+            If ``sentences`` is a single one, and at what is not a `Sentence`. What the source of the
+            sentences raises is raised again. Either way all sentences before are yielded first.
 
         Notes
         -----
         Sentences are parsed in batches. Where those of `mtparse.read_conll` come from a pipe and it holds no
         more at the moment, all that have come are parsed and yielded before the next is waited for.
         The first thousand words are compared with those that the model was trained on: a
-        `mtparse.errors.InputWarning` says, once, if tags are unknown or columns empty that were not then.
+        `mtparse.errors.InputWarning` says, once, if tags are unknown or columns empty that were not then, on
+        at least five words.
         Memory does not grow with the number of sentences. Cost a sentence: O(n²) look-ups of all
         templates, and O(n³) (eisner) or O(n²) (mst) for the tree.
         """
         if decoder not in DECODERS:
             raise ValueError(f"decoder is {decoder!r}; it can be {', '.join(DECODERS)}")
+        if isinstance(sentences, Sentence):
+            raise TypeError("sentences is one Sentence; give a list of them: parse([sentence])")
         projective = (self.model.decoder if decoder == "auto" else decoder) == "eisner"
         return Incoming(self._parse(sentences, projective, threads))
 

@@ -114,7 +114,7 @@ def read_packed(
         arrays = {d["name"]: _array(body, start + length, d) for d in header.pop("arrays")}
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError) as error:
         # The checksum holds, so this was written so: by another program, not by an accident.
-        raise ModelError(f"{path}: the {what}'s contents make no sense ({error})") from error
+        raise ModelError(f"{path}: the {what}'s contents are invalid ({error})") from error
     return header, arrays
 
 

@@ -123,7 +123,7 @@ class KernelStore:
         if self._said:
             return
         self._said = True
-        often = " in every run" if self.folder() is None else ", once after an installation"
+        often = " in every run" if self.folder() is None else "; later runs will not wait"
         self._say(f"compiling kernels, {TAKES}{often}: {self.where()}")
 
     @contextmanager

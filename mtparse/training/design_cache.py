@@ -51,7 +51,7 @@ def require_cache(directory: str, out: str) -> None:
         raise MtparseError("--cache: must name a directory")
     inner, outer = os.path.realpath(directory), os.path.realpath(out)
     if os.path.commonpath([inner, outer]) == outer:
-        raise MtparseError(f"{directory}: the cache must be outside {out}, which is for the results alone")
+        raise MtparseError(f"{directory}: the cache must be outside {out}, which is for results only")
     try:
         os.makedirs(directory, exist_ok=True)
     except FileExistsError as error:
@@ -160,7 +160,7 @@ def _read(folder: str) -> Training:
             f"{os.path.basename(error.filename)}: {error.strerror}" if isinstance(error, OSError) else error
         )
         raise MtparseError(
-            f"{folder}: this folder of the cache is damaged ({reason}); remove it, it will be made again"
+            f"{folder}: this folder of the cache is damaged ({reason}); remove it, and it is made again"
         ) from error
     index = FeatureIndex(templates, *(np.array(arrays.pop(name)) for name in ("keys", "masks")))
     columns = Columns(*(arrays.pop(name) for name in ("column_of", "multiplicity")))

@@ -66,8 +66,8 @@ class Journal:
             return None
         if of_point != zlib.crc32(point):
             raise MtparseError(
-                f"{self._path}: on this machine the optimiser takes other steps than it took before the "
-                "interruption (another kind of processor?); begin the run anew"
+                f"{self._path}: on this machine the optimiser takes other steps than before the "
+                "interruption (another kind of processor?); start the run again"
             )
         self._at += 1
         return value, np.frombuffer(record, np.float64, offset=_HEAD.size)

@@ -156,7 +156,7 @@ def _sift(path: str, sentences: list[Sentence], root: str, on_bad_tree: str) -> 
     (line, first), *others = bad
     if others:
         lines = ", ".join(str(line) for line, _ in others[:20]) + (", ..." if len(others) > 20 else "")
-        first += f"; {len(others)} more cannot be trained on, lines {lines} (mtparse validate tells why)"
+        first += f"; {len(others)} more cannot be trained on, lines {lines} (mtparse validate says why)"
     if on_bad_tree == "refuse":
         raise ConllError(path, line, f"{first}; data.on_bad_tree: skip leaves such sentences out")
     if not good:

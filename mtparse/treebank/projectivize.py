@@ -47,7 +47,7 @@ def projectivize(heads: HeadArray, root: str = "multi") -> np.ndarray:
         raise ValueError(f"root is {root!r}; it can be multi or single")
     heads = np.asarray(heads).tolist()
     if not is_tree(heads):
-        raise ValueError("the heads form no tree; there is nothing to make projective")
+        raise ValueError("the heads do not form a tree, so it cannot be made projective")
     if not crossing_arcs(heads) and (root == "multi" or len(roots(heads)) <= 1):
         return np.array(heads, dtype=np.int64)
     from mtparse.inference.family import TreeFamily  # compiled code: loaded only where a tree is searched

@@ -58,7 +58,10 @@ class Reader:
         self.path = path
         self.format = format
         self.encoding = encoding
-        self.hint = f"the file is read as {encoding}, name another with `encoding:` or --encoding"
+        self.hint = (
+            f"the file was read as {encoding}; name its encoding with --encoding, or data.encoding in a "
+            "config"
+        )
         self.heads = heads
         self.short_rows = short_rows
         self.number = 1
@@ -222,7 +225,7 @@ class Reader:
                 continue
             if self.format == "conllx":
                 kind = "a multi-word line" if span else "an empty node"
-                message = f"{kind} ({row[0][:20]}) is no CoNLL-X; set format: conllu"
+                message = f"{kind} ({row[0][:20]}) is not allowed in CoNLL-X; set format: conllu"
                 self.sentence_fault(place, message)
             elif node and small_int(node[1]) + 1 not in due:
                 message = f"empty node {shown(row[0])} is out of place, {due[0] - 1} expected in front"

@@ -19,6 +19,9 @@ MAX_PARSED = 5000
 """Words of the longest sentence that is parsed: its scores take 200 megabytes, Eisner's charts a gigabyte
 more, and both some minutes. Ten times the length would be a hundred times the memory and many hours."""
 
+_MADE = "<memory>"
+"""In the place of the file, for a sentence that was not read from one."""
+
 _id_of, _head_of = itemgetter(0), itemgetter(6)
 
 
@@ -139,7 +142,7 @@ class Sentence:
         line: int = 1,
         lines: Sequence[int] | None = None,
         extras: Iterable[tuple[int, str]] = (),
-        path: str = "<memory>",
+        path: str = _MADE,
     ) -> None:
         self.rows = rows
         self.number = number
@@ -155,7 +158,8 @@ class Sentence:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        return f"<Sentence {self.number} of {self.path}, line {self.line}, {len(self)} words>"
+        place = "" if self.path == _MADE else f" {self.number} of {self.path}, line {self.line}"
+        return f"<Sentence{place}: {len(self)} word{'' if len(self) == 1 else 's'}>"
 
     forms = _column(1, "Column 2 of each word.")
     lemmas = _column(2, "Column 3 of each word.")
@@ -259,7 +263,7 @@ class Sentence:
         coarse, fine = cpostags or postags, postags or cpostags
         given = [forms, lemmas, coarse, fine, feats]
         if isinstance(forms, str):
-            raise ValueError("forms is one text; give a list of words")
+            raise ValueError("forms is one string; give a list of words")
         columns = [["_"] * len(forms) if column is None else list(column) for column in [*given, deprels]]
         given_tags = "postags" if cpostags is None else "cpostags"
         names = ("forms", "lemmas", given_tags, "postags", "feats", "deprels")
@@ -341,7 +345,7 @@ def _row_fault(row: Sequence[str], number: int) -> str:
         return f"{len(row)} columns, 10 expected"
     for name, cell in zip(COLUMNS, row, strict=True):
         if not isinstance(cell, str):
-            return f"{name} is {cell!r}, not a text"
+            return f"{name} is {cell!r}, not a string"
         if cell == "":
             return f"{name} is empty; put _ where there is no value"
         if "\t" in cell or "\n" in cell:

@@ -110,7 +110,7 @@ def nonprojective_arcs(heads: HeadArray) -> list[int]:
     """
     heads = _checked(heads)
     if not is_tree(heads):
-        raise ValueError("the heads form no tree; descendants are not defined")
+        raise ValueError("the heads do not form a tree, so that words have no descendants")
     # preorder numbers: the descendants of h are those numbered first[h] .. last[h]
     first, last = _preorder(heads)
     head, modifier = np.array(heads[1:], dtype=np.int64), np.arange(1, len(heads))

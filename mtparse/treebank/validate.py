@@ -23,6 +23,9 @@ from mtparse.treebank.trees import head_faults, shortened
 _ODD = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd]")
 """Control characters, line separators, marks of the byte order, and what stands for undecodable bytes."""
 
+_NO_TREEBANK = 20
+"""After so many errors without a row in ten columns, a file is taken for something else."""
+
 _BLANK = re.compile(r"\s")
 _BLANK_IN_FEATS = re.compile(r"\s[=|]|[=|]\s")
 
@@ -100,7 +103,13 @@ class Validation:
                     self._check(sentence)
                     reader.number += 1
                 reader.comments = []  # of no use here, and there may be more than memory holds
-                yield from self._issues()
+                issues = self._issues()
+                if not self.words and self.errors >= _NO_TREEBANK:
+                    yield from issues[:_NO_TREEBANK]
+                    text = "not a treebank: no row so far has ten columns; the rest is not checked"
+                    yield Issue(self._path, 0, "error", text)
+                    return
+                yield from issues
         except OSError as error:
             readable = False
             reader.fault(0, error.strerror or str(error))
@@ -171,7 +180,7 @@ class Validation:
             return
         if True not in headed:
             if self._annotated:
-                message = "no word has a HEAD, in other sentences they have"
+                message = "no word has a HEAD, but other sentences have heads"
                 self._reader.sentence_fault(sentence.lines[0], message)
             else:
                 self._blind += 1
@@ -209,7 +218,7 @@ class Validation:
         if self._roots.count:
             warn(0, f"several roots in {self._roots.counted('sentence')}")
         if self._blanks.count:
-            warn(0, f"a value has a blank at one of its ends on {self._blanks}")
+            warn(0, f"a value begins or ends with a blank on {self._blanks}")
         if reader.crlf.count:
             warn(0, f"a line end is CR LF on {reader.crlf}; output has LF")
         if self._unlabelled.count:
@@ -218,7 +227,7 @@ class Validation:
         for character, tally in sorted(self._odd.items()):
             name = unicodedata.name(character, "a control character")
             hint = "; in cp1252 it is punctuation" if latin and "\x80" <= character <= "\x9f" else ""
-            warn(0, f"U+{ord(character):04X} ({name}) stands on {tally}{hint}")
+            warn(0, f"U+{ord(character):04X} ({name}) is on {tally}{hint}")
 
 
 class _Tally:

@@ -172,7 +172,7 @@ class TestProcess:
         assert "鷺 " in result.stdout.decode("utf-8")
         assert process("eval", "gold", "-", input=SYSTEM.encode()).stdout.decode() == SCORES
         (tmp_path / "other").write_text(GOLD.replace("鷺", "橋"), encoding="utf-8")
-        assert "word 1, '橋' stands here" in process("eval", "gold", "other").stderr.decode("utf-8")
+        assert "this file has word 1, '橋'" in process("eval", "gold", "other").stderr.decode("utf-8")
 
     def test_version_and_help(self):
         """They answer at once because no command's modules are loaded."""
@@ -188,5 +188,22 @@ def test_a_system_without_labels_is_pointed_out():
     )
     result = run("eval", "gold", "blind")
     assert result.exit_code == 0
-    assert result.stderr.startswith("mtparse: warning: SYSTEM has no labels (DEPREL is _ throughout)")
-    assert "100.00" in result.stdout
+    assert result.stderr.startswith("mtparse: warning: SYSTEM has no labels (DEPREL is _ in every row)")
+    assert result.stdout.splitlines()[:3] == [
+        "  Labeled   attachment score: n/a, SYSTEM has no labels",
+        result.stdout.splitlines()[1],
+        "  Label accuracy score:       n/a, SYSTEM has no labels",
+    ]
+    assert "100.00" in result.stdout.splitlines()[1]
+    found = json.loads(run("eval", "gold", "blind", "--json").stdout)
+    assert (found["UAS"], found["LAS"], found["label_accuracy"]) == (100.0, None, None)
+    for line in run("eval", "gold", "blind", "--json", "--per-sentence").stdout.splitlines():
+        assert json.loads(line)["LAS"] is None
+
+
+def test_a_sentence_without_labels_in_a_system_with_some_is_scored():
+    blind = GOLD.replace("\ts\t", "\t_\t").replace("\tr\t", "\t_\t").replace("\tp\t", "\t_\t")
+    Path("twice").write_text(GOLD + GOLD)
+    Path("half").write_text(GOLD + blind)
+    records = run("eval", "twice", "half", "--json", "--per-sentence").stdout.splitlines()
+    assert [json.loads(record)["LAS"] for record in records] == [100.0, 0.0]

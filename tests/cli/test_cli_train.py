@@ -52,7 +52,7 @@ def test_default_run_directory(small, tmp_path, monkeypatch):
         ("trainer.C=0", "trainer.C"),
         ("trainer.iteratons=5", "unknown key trainer.iteratons"),
         ("data.train=nowhere.conll", "nowhere.conll is missing"),
-        ("features.templates=[Hq]", "'Hq' is no atom"),
+        ("features.templates=[Hq]", "'Hq' is not an attribute"),
     ],
 )
 def test_faults_are_found_before_any_work(override, message, small, tmp_path):
@@ -143,7 +143,7 @@ def test_names_beyond_ascii_in_any_locale(small, tmp_path):
 def test_a_finished_run_is_not_trained_again(run):
     result = call("train", "--resume", run)
     assert result.exit_code == 0
-    assert result.stderr == f"{run}: this run is finished, nothing is left to train\n"
+    assert result.stderr == f"{run}: this run is finished, nothing to resume\n"
     assert result.stdout.startswith("chosen: ")
 
 

@@ -7,11 +7,15 @@ import os
 
 import pytest
 from helpers.configs import MINIMAL, load, message
+from helpers.project import ROOT
 
 from mtparse.config.run import (
     FeaturesConfig,
     ValidPart,
+    load_config,
 )
+from mtparse.errors import ConfigError
+from mtparse.experiment.plan import load_plan
 from mtparse.training.trainers import LogLinear
 
 pytestmark = pytest.mark.nojit
@@ -174,8 +178,8 @@ def test_byte_order_mark_and_empty_sections(tmp_path):
         ("features: {from: some}", 'features.from = "some": must be one of gold, all'),
         ("features: {min_count: 0}", "features.min_count = 0: must be a whole number from 1"),
         ("features: {merge: 1}", "features.merge = 1: must be true or false"),
-        ("features: {templates: Hw}", 'features.templates = "Hw": must be a list of texts'),
-        ("features: {templates: [1]}", "features.templates = [1]: must be a list of texts"),
+        ("features: {templates: Hw}", 'features.templates = "Hw": must be a list of strings'),
+        ("features: {templates: [1]}", "features.templates = [1]: must be a list of strings"),
         ("features: {templates: [Hq]}", 'features.templates = ["Hq"]: must be a list of feature templates; '),
         ("features: {templates: ['']}", 'features.templates = [""]: must be a list of feature templates, no'),
         ("features: {templates: [Hw, ' ']}", 'features.templates = ["Hw", " "]: must be a list of feature'),
@@ -199,7 +203,7 @@ def test_wrong_values(tmp_path, text, expected):
         ("{train: []}", "data.train = []: must be a path, or a list of different paths"),
         ("{train: [a, a]}", 'data.train = ["a", "a"]: must be a path, or a list of different paths'),
         ("{train: [a, 3]}", 'data.train = ["a", 3]: must be a path'),
-        ("{train: $NO_SUCH/a}", 'data.train = "$NO_SUCH/a": must use environment variables that are set: $'),
+        ("{train: $NO_SUCH/a}", 'data.train = "$NO_SUCH/a": the environment variable NO_SUCH is not set'),
         ("{train: a, test: 3}", "data.test = 3: must be a path"),
         ("{train: a, format: csv}", 'data.format = "csv": must be one of auto, conllx, conllu'),
         ("{train: a, encoding: utf-9}", 'data.encoding = "utf-9": must be an encoding that can be read; '),
@@ -313,6 +317,14 @@ def test_without_a_named_set_there_must_be_templates(tmp_path):
 def test_validation_may_be_absent(tmp_path, trainer):
     """With nothing to tune, the last pass is the model."""
     assert load(tmp_path, f"data: {{train: a, valid: null}}\ntrainer: {trainer}").data.valid is None
+
+
+def test_a_plan_is_told_from_a_config():
+    with pytest.raises(ConfigError, match=r"the plan of an experiment .*; mtparse reproduce .*demo.yaml"):
+        load_config(ROOT / "configs" / "demo.yaml")
+    name = "demo-perceptron-projective.yaml"
+    with pytest.raises(ConfigError, match=rf"the config of one run .*; mtparse train .*{name} runs it"):
+        load_plan(ROOT / "configs" / name)
 
 
 def test_names_of_other_tools(tmp_path):

@@ -110,6 +110,12 @@ def test_nothing_to_score():
     assert math.isnan(evaluate([], []).complete_rate)
 
 
+@pytest.mark.parametrize("sides", [("a", "b"), ("ab", "a"), ("a", treebank("a//0")), (treebank("a//0"), "a")])
+def test_names_of_files_are_no_sentences(sides):
+    with pytest.raises(TypeError, match=r"this holds a str; read_conll reads a file"):
+        evaluate(*sides)
+
+
 def test_counts_add():
     """Scoring by parts and summing is scoring the whole."""
     gold, system = ["a//0 b//1", "c//0 d//1"], ["a//0 b//1", "c//2 d//0"]
@@ -133,9 +139,9 @@ DIFFERENCES = [
     ("a b|c", "a b", "G:4: sentence 2 begins here, but the system file S ends after sentence 1, line 2"),
     ("a b", "a b|c", "S:4: sentence 2 begins here, but the gold file G ends after sentence 1, line 2"),
     ("a", "", "G:1: sentence 1 begins here, but the system file is empty"),
-    ("a b|c", "a b c", "S:3: sentence 1 goes on with word 3, 'c', but in G it ends at line 2 after 2 words"),
-    ("a b c", "a b|c", "S:2: sentence 1 ends after 2 words, but in G:3 it goes on with word 3, 'c'"),
-    ("x|a b", "x|a B", "S:4: sentence 2: word 2, 'B' stands here, but in G:4 word 2, 'b'"),
+    ("a b|c", "a b c", "S:3: sentence 1 has word 3, 'c', but in G it ends at line 2 after 2 words"),
+    ("a b c", "a b|c", "S:2: sentence 1 ends after 2 words, but G:3 has word 3, 'c'"),
+    ("x|a b", "x|a B", "S:4: sentence 2: this file has word 2, 'B', but G:4 has word 2, 'b'"),
     ("a//_", "a", "G:1: sentence 1: HEAD missing (_) for word 1; nothing to score there"),
     ("a b//1", "a b//_", "S:2: sentence 1: HEAD missing (_) for word 2; nothing to score there"),
 ]

@@ -70,16 +70,28 @@ def test_command(tmp_path, monkeypatch):
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "  UAS A: 50.00 %   UAS B: 100.00 %   B - A: +50.00",
+        "  Tokens scored: 24 of 24",
         "  Sentences that B improves: 12, worsens: 0, of 12",
-        "  Sign test on sentences:          p = 0.000488",
-        result.stdout.splitlines()[3],
+        "  Sign test on sentences:            p = 0.000488",
+        result.stdout.splitlines()[4],
     ]
     found = json.loads(CliRunner().invoke(main, ["compare", "gold", "b", "a", "--json"]).stdout)
     assert (found["improved"], found["worsened"]) == (0, 12)
+    assert (found["scored"], found["words"]) == (24, 24)
     (tmp_path / "short").write_text(GOLD[: GOLD.index("b5")].rsplit("1\ta", 1)[0])
     result = CliRunner().invoke(main, ["compare", "gold", "a", "short"])
     assert result.exit_code == 1
     assert "ends" in result.stderr
+
+
+def test_what_is_left_out_and_equal_outputs_are_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gold").write_text(GOLD.replace("\ta\t", "\t,\t"))
+    lines = CliRunner().invoke(main, ["compare", "gold", "gold", "gold"]).stdout.splitlines()
+    assert lines[1] == "  Tokens scored: 12 of 24 (the others are punctuation)"
+    assert lines[3] == "  A and B have equally many right heads in every sentence"
+    lines = CliRunner().invoke(main, ["compare", "gold", "gold", "gold", "--all-tokens"]).stdout.splitlines()
+    assert lines[1] == "  Tokens scored: 24 of 24"
 
 
 def test_nothing_to_compare_is_said(tmp_path, monkeypatch):

@@ -362,7 +362,7 @@ def test_plans_in_configs_load():
         ({"languages:": "langs:"}, "unknown key langs"),
         ({"perceptron:": "perceptrn:"}, "trainers.perceptrn: must be one of"),
         ({"perceptron: {passes: 2}": "perceptron: 2"}, "trainers.perceptron must be a section"),
-        ({"passes: 2": "name: max-margin"}, "trainers.perceptron.name: the section is the name"),
+        ({"passes: 2": "name: max-margin"}, "trainers.perceptron.name: leave it out"),
         ({"features:": "name: ../x\nfeatures:"}, "name: must be text that can name a folder"),
         ({"features:": "name: [a]\nfeatures:"}, "name: must be text that can name a folder"),
         ({"  one:": "  null:"}, "a language must be text without a comma"),

@@ -17,6 +17,7 @@ from mtparse.errors import MtparseError
 from mtparse.experiment import run_directory, tuning
 from mtparse.experiment.run import train
 from mtparse.runtime.array_file import read_packed, write_packed
+from mtparse.runtime.progress import Progress
 from mtparse.training import checkpoints
 from mtparse.training.checkpoints import Checkpoint, Choice, Run, Unfinished
 from mtparse.training.loop import TrainResult
@@ -63,8 +64,8 @@ def meanwhile(monkeypatch, work) -> None:
     monkeypatch.setattr(run_directory, "lock_directory", late)
 
 
-def resume(small, out, *overrides):
-    return train(load_config(small / "run.yaml", overrides), os.fspath(out), jobs=1, resume=True)
+def resume(small, out, *overrides, **options):
+    return train(load_config(small / "run.yaml", overrides), os.fspath(out), jobs=1, resume=True, **options)
 
 
 CASES = {
@@ -75,6 +76,17 @@ CASES = {
     "paper": SETTINGS["paper"],
     "warm": ["trainer.name=max-margin", "trainer.C=[0.02, 0.05]", "trainer.warm_start=true"],
 }
+
+
+@nojit
+def test_resuming_is_said(small, tmp_path, monkeypatch, capsys):
+    overrides = [*SETTINGS["perceptron"], "trainer.passes=3", "checkpoint=1"]
+    with monkeypatch.context() as patch:
+        killed_after(patch, 2)
+        with pytest.raises(Stop):
+            train_small(small, tmp_path / "run", *overrides)
+    resume(small, tmp_path / "run", *overrides, progress=Progress())
+    assert "perceptron: resumes after pass 2\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("every", ["1", "2", "auto"])
@@ -159,12 +171,12 @@ def cut(small, tmp_path, monkeypatch):
 
 
 def test_other_settings_are_refused(cut):
-    with pytest.raises(MtparseError, match=r"inputs.json: trainer.passes is not what the run began with"):
+    with pytest.raises(MtparseError, match=r"trainer.passes differs from what the run began with"):
         resume(cut, cut / "r", "trainer.passes=9", "name=other")
     stored = cut / "r" / "config.yaml"
     text = stored.read_text()
     stored.write_text(text.replace("seed: 1", "seed: 2"))
-    with pytest.raises(MtparseError, match=r"inputs.json: seed is not what the run began with"):
+    with pytest.raises(MtparseError, match=r"seed differs from what the run began with"):
         train(load_config(stored), os.fspath(cut / "r"), resume=True)
     stored.write_text(text)
     resume(cut, cut / "r", "threads=1", "checkpoint=3")

@@ -43,7 +43,7 @@ def test_states_come_back_as_they_were_to_the_run_that_kept_them(tmp_path):
 def test_a_finished_run_of_other_settings_is_not_taken_for_this_one(run, tmp_path):
     shutil.copytree(run, tmp_path / "r")
     config = load_config(tmp_path / "r" / "config.yaml", ["trainer.passes=9"])
-    with pytest.raises(MtparseError, match=r"config.yaml: trainer.passes is not what the run began with"):
+    with pytest.raises(MtparseError, match=r"trainer.passes differs from what the run began with"):
         train(config, os.fspath(tmp_path / "r"), resume=True)
 
 

@@ -256,7 +256,7 @@ def test_names_of_runs_are_read_back(cell):
 @pytest.mark.parametrize(
     ("more", "test", "message"),
     [
-        ("seed: 1\nseeds: [1, 2]", True, "seed and seeds: give one of them"),
+        ("seed: 1\nseeds: [1, 2]", True, "seed and seeds: give only one"),
         ("seeds: 3", True, "seeds must be a list of whole numbers without repeats"),
         ("seeds: []", True, "seeds must be a list"),
         ("seeds: [1, 1]", True, "seeds must be a list of whole numbers without repeats"),

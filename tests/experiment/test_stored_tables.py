@@ -68,6 +68,19 @@ def test_tables_are_made_again_from_the_small_files(finished, tmp_path):
     one = CliRunner().invoke(main, ["tables", str(copy), "--only", "two"]).stdout
     assert "| two |" in one
     assert "| one |" not in one
+    assert "average" not in one
+    assert tables_of(copy) == tables_of(out)
+
+
+def test_what_is_no_experiment_is_called_so(finished, tmp_path):
+    out, _ = finished
+    missing = CliRunner().invoke(main, ["tables", str(tmp_path / "none")])
+    assert missing.exit_code == 1
+    assert missing.stderr.endswith("none: no such directory; name one that mtparse reproduce has made\n")
+    run = next((out / "runs").iterdir())
+    other = CliRunner().invoke(main, ["tables", str(run)])
+    assert other.exit_code == 1
+    assert f"{run.name}: not an experiment, as it has no plan.json; name a directory" in other.stderr
 
 
 def test_tables_need_no_variable_and_no_texts(finished, tmp_path, monkeypatch):
@@ -161,7 +174,7 @@ def test_an_experiment_of_several_machines(finished, plan_file, tmp_path, capsys
 
 def test_runs_of_another_plan_are_not_taken(plan_file, tmp_path):
     out = machines(plan_file, tmp_path, "trainers.log-linear.C=0.5")
-    with pytest.raises(MtparseError, match=r"two-log-.*config.yaml: trainer.C is not what the plan says"):
+    with pytest.raises(MtparseError, match=r"two-log-.*config.yaml: trainer.C differs from the plan"):
         reproduce(load_plan(plan_file), os.fspath(out), resume=True)
 
 

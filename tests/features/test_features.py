@@ -251,9 +251,9 @@ def test_template_text_round_trip():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Hw Mq", "'Mq' is no atom"),
-        ("hw", "'hw' is no atom"),
-        ("Hw+", "'Hw\\+' is no atom"),
+        ("Hw Mq", "'Mq' is not an attribute"),
+        ("hw", "'hw' is not an attribute"),
+        ("Hw+", "'Hw\\+' is not an attribute"),
         ("Hw+9", "'Hw\\+9': an offset is from -3 to \\+3, without 0"),
         ("Mp Mp-11", "'Mp-11': an offset is from -3 to \\+3"),
         ("Hp+0", "'Hp\\+0': an offset is from -3 to \\+3"),

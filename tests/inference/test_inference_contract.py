@@ -239,7 +239,7 @@ def test_reasons_for_no_tree(family):
         family.marginals(scores)
     scores = np.full((4, 4), -np.inf)
     scores[0, 3] = scores[1, 2] = scores[2, 1] = 0.0
-    with pytest.raises(NoTreeError, match="the arcs that are not forbidden contain none"):
+    with pytest.raises(NoTreeError, match="the arcs that are not forbidden do not make one"):
         family.marginals(scores)
 
 

@@ -132,6 +132,11 @@ def test_many_identical_words(parser, decoder):
     assert is_tree(head_array(parsed.heads))
 
 
+def test_one_sentence_in_the_place_of_many(parser):
+    with pytest.raises(TypeError, match=r"sentences is one Sentence; give a list"):
+        parser.parse(read(UNTIDY)[0])
+
+
 def test_wrong_decoder(parser):
     with pytest.raises(ValueError, match="decoder is 'eisnr'; it can be auto, eisner, mst"):
         parser.parse([], decoder="eisnr")

@@ -246,7 +246,7 @@ def test_it_is_said_once_where_compiled_kernels_are_stored(store, caplog):
     (record,) = caplog.records
     assert (record.name, record.levelno) == ("mtparse", logging.WARNING)
     assert record.getMessage() == (
-        f"compiling kernels, {kernel_store.TAKES}, once after an installation: "
+        f"compiling kernels, {kernel_store.TAKES}; later runs will not wait: "
         f"they are stored in {store.folder()}"
     )
     jit.STORE = KernelStore(store.folder().parent.parent, "d")

@@ -287,7 +287,7 @@ class TestRefused:
     @pytest.mark.parametrize(("row", "kind"), [("1-2", "a multi-word line"), ("0.1", "an empty node")])
     def test_conllx_has_words_only(self, row, kind):
         data = text([word(row), word(1), word(2, head=1)])
-        message = f"sentence 1: {kind} ({row}) is no CoNLL-X; set format: conllu"
+        message = f"sentence 1: {kind} ({row}) is not allowed in CoNLL-X; set format: conllu"
         assert fault(data, format="conllx") == (1, message)
 
     @pytest.mark.parametrize("bad", [b"caf\xe9", b"\xed\xa0\xbd", b"\xff", b"\xf0\x9f\x8d"])
@@ -297,7 +297,7 @@ class TestRefused:
         line, message = fault(data)
         assert line == 7
         assert message.startswith("sentence 3: byte 0x")
-        assert message.endswith("the file is read as utf-8, name another with `encoding:` or --encoding")
+        assert message.endswith("; name its encoding with --encoding, or data.encoding in a config")
 
     def test_bytes_that_become_line_ends(self):
         data = text([word(1, "\\u000a")]).encode()

@@ -104,10 +104,10 @@ class TestFromWords:
         [
             ({"forms": ["a"], "postags": ["X", "Y"]}, "1 words, but 2 postags"),
             ({"forms": ["a"], "lemmas": []}, "1 words, but 0 lemmas"),
-            ({"forms": "abc"}, "forms is one text; give a list of words"),
+            ({"forms": "abc"}, "forms is one string; give a list of words"),
             ({"forms": []}, "sentence 1 has no words"),
             ({"forms": ["a", ""]}, "sentence 1: word 2: FORM is empty"),
-            ({"forms": ["a", None]}, "sentence 1: word 2: FORM is None, not a text"),
+            ({"forms": ["a", None]}, "sentence 1: word 2: FORM is None, not a string"),
             ({"forms": ["a\tb"]}, "word 1: FORM is 'a\\\\tb'; it must not hold a tab or a line end"),
         ],
     )
@@ -121,8 +121,8 @@ FAULTS = [
     ([], " has no words"),
     ([ROW[:3]], "word 1: 3 columns, 10 expected"),
     ([[*ROW, "_"]], "word 1: 11 columns, 10 expected"),
-    ([ROW, ["2", *ROW[1:4], None, *ROW[5:]]], "word 2: POSTAG is None, not a text"),
-    ([[1, *ROW[1:]]], "word 1: ID is 1, not a text"),
+    ([ROW, ["2", *ROW[1:4], None, *ROW[5:]]], "word 2: POSTAG is None, not a string"),
+    ([[1, *ROW[1:]]], "word 1: ID is 1, not a string"),
     ([ROW, ROW], "word 2: ID is '1', 2 expected"),
     ([["1", "a\tb", *ROW[2:]]], "word 1: FORM is .*; it must not hold a tab or a line end"),
     ([["1", "a\tb", *ROW[2:-1]]], "word 1: 9 columns, 10 expected"),
@@ -169,8 +169,8 @@ def test_written_is_read_back(rows, counted):
     [
         (["a", "b"], TypeError, "a Sentence is needed, not a list; Sentence.from_words makes one of words"),
         (Sentence([ROW[:3]]), ConllError, "word 1: 3 columns, 10 expected"),
-        (Sentence([["1", "a", "_", "X", None, "_", *ROW[6:]]]), ConllError, "POSTAG is None, not a text"),
-        (Sentence([["1", 5, *ROW[2:]]]), ConllError, "FORM is 5, not a text"),
+        (Sentence([["1", "a", "_", "X", None, "_", *ROW[6:]]]), ConllError, "POSTAG is None, not a string"),
+        (Sentence([["1", 5, *ROW[2:]]]), ConllError, "FORM is 5, not a string"),
     ],
 )
 def test_what_is_no_sentence_is_not_parsed(sentence, error, message, run):

@@ -128,7 +128,7 @@ def test_missing_root_entry(function):
 
 def test_cycles_have_no_descendants():
     for function in (nonprojective_arcs, projectivize):
-        with pytest.raises(ValueError, match="no tree"):
+        with pytest.raises(ValueError, match="not form a tree"):
             function([-1, 2, 1])
 
 

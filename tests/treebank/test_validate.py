@@ -162,7 +162,7 @@ class TestHeads:
         missing = "sentence 2: HEAD missing (_) for word 2, others have one"
         assert problems(text(whole, partly, blind)) == [
             (5, "error", missing),
-            (7, "error", "sentence 3: no word has a HEAD, in other sentences they have"),
+            (7, "error", "sentence 3: no word has a HEAD, but other sentences have heads"),
         ]
         assert problems(text(blind, blind, whole)) == [
             (7, "error", "sentence 3: this word has a HEAD, unlike the 2 sentences before")
@@ -194,11 +194,11 @@ class TestHeads:
             0,
             "a line between sentences is not empty but holds blanks or tabs on line 3",
         ),
-        (text([word(1, label=" x")]), 0, "a value has a blank at one of its ends on line 1 (DEPREL ' x')"),
+        (text([word(1, label=" x")]), 0, "a value begins or ends with a blank on line 1 (DEPREL ' x')"),
         (
             text([word(1).replace("\t_\t0", "\tCase= Nom\t0")]),
             0,
-            "a value has a blank at one of its ends on line 1 (FEATS 'Case= Nom')",
+            "a value begins or ends with a blank on line 1 (FEATS 'Case= Nom')",
         ),
         (
             text([word("1-2"), word(1), word("2-3"), word(2, 1), word(3, 1)]),
@@ -212,9 +212,9 @@ class TestHeads:
             0,
             "DEPREL is _ beside a HEAD on 2 lines, first on line 1",
         ),
-        (text([word(1, form="a\u2028b")]), 0, "U+2028 (LINE SEPARATOR) stands on line 1 (FORM)"),
-        (text([word(1, label="\x01\x01")] * 1), 0, "U+0001 (a control character) stands on line 1 (DEPREL)"),
-        (text([word(1, form="\ufffd")]), 0, "U+FFFD (REPLACEMENT CHARACTER) stands on line 1 (FORM)"),
+        (text([word(1, form="a\u2028b")]), 0, "U+2028 (LINE SEPARATOR) is on line 1 (FORM)"),
+        (text([word(1, label="\x01\x01")] * 1), 0, "U+0001 (a control character) is on line 1 (DEPREL)"),
+        (text([word(1, form="\ufffd")]), 0, "U+FFFD (REPLACEMENT CHARACTER) is on line 1 (FORM)"),
     ],
 )
 def test_warnings(data, line, message):
@@ -234,6 +234,18 @@ def test_text_of_windows_read_as_latin():
     assert [message.partition("; ")[2] for _, _, message in problems(data, encoding="latin-1")] == [
         "in cp1252 it is punctuation"
     ] * 2
+
+
+def test_prose_is_not_listed_line_by_line():
+    found = Validation(io.BytesIO(b"Once upon a time\n\n" * 500))
+    issues = list(found)
+    assert len(issues) == 21
+    assert str(issues[-1]) == (
+        "<stream>: error: not a treebank: no row so far has ten columns; the rest is not checked"
+    )
+    rows = b"1\ta\t_\tN\tN\t_\t0\tr\t_\t_\n\n" + b"Once upon a time\n\n" * 50
+    assert sum("columns" in issue.message or "column found" in issue.message
+               for issue in Validation(io.BytesIO(rows))) == 50  # fmt: skip
 
 
 def test_what_is_well_is_left_alone():

@@ -117,7 +117,7 @@ def templates(value):
 def run_name(value):
     """Text that can name a folder."""
     if not isinstance(value, str) or not value.isprintable() or not re.fullmatch(r"[^/\\ .][^/\\]*", value):
-        raise ValueError("must name a folder: no slash, no full stop or space in front")
+        raise ValueError("must be text that can name a folder: no slash, no full stop or space in front")
     return str(value)
 
 

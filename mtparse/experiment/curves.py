@@ -8,17 +8,11 @@ import json
 from collections.abc import Iterable, Sequence
 
 from mtparse.errors import MtparseError
-from mtparse.experiment.tuning import PASS_COLUMNS
+from mtparse.experiment.tuning import PASS_COLUMNS, VALID_COLUMNS
 
 CURVES_NAME = "curves.csv"
 
 COLUMNS = tuple(name for name in PASS_COLUMNS if name not in ("event", "refit"))
-
-VALID_UAS = {
-    "all_tokens": ("valid_uas_mst", "valid_uas_eisner"),
-    "without_punctuation": ("valid_uas_mst_without_punctuation", "valid_uas_eisner_without_punctuation"),
-}
-"""The columns of validation scores, by which words count."""
 
 
 def read_passes(log: str) -> list[dict]:
@@ -47,12 +41,18 @@ def read_passes(log: str) -> list[dict]:
     return sorted(passes, key=lambda record: record["C"] or 0.0)  # threads log several values in turns
 
 
-def best_uas(record: dict, counted: str) -> float | None:
-    """The validation UAS of the better decoder after a pass; None where nothing was validated.
+def valid_uas(record: dict, counted: str) -> dict[str, float]:
+    """The validation UAS after a pass by decoder, of those that were tried.
 
     ``counted`` is ``all_tokens`` or ``without_punctuation``.
     """
-    return max((record[name] for name in VALID_UAS[counted] if record[name] is not None), default=None)
+    found = {decoder: record[column] for decoder, column in VALID_COLUMNS[counted].items()}
+    return {decoder: score for decoder, score in found.items() if score is not None}
+
+
+def best_uas(record: dict, counted: str) -> float | None:
+    """The validation UAS of the better decoder after a pass; None where nothing was validated."""
+    return max(valid_uas(record, counted).values(), default=None)
 
 
 def format_curves(passes: Iterable[dict], first: Sequence[str] = ()) -> str:

@@ -1,7 +1,8 @@
 """A whole experiment: every cell of a plan, features shared, finished runs kept, tables at the end.
 
-Runs of one language, tree family and fold share one extraction. They are drawn by threads, one C at a time,
-and stored as they end, so that an experiment goes on where it was stopped.
+The training files of a language are read once, before anything is trained. Its runs of one tree family and
+fold share one extraction. They are drawn by threads, one C at a time, and stored as they end, so that an
+experiment goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from mtparse.experiment.plan import Cell, Plan
 from mtparse.experiment.prepare import prepare
 from mtparse.experiment.run import finish, refit
 from mtparse.experiment.run_directory import LOG_NAME, RunDirectory
-from mtparse.experiment.split import read_parts, read_test, shared_data
+from mtparse.experiment.split import Files, read_files, read_test, shared_data, split_files, unpacked
 from mtparse.experiment.stored_plan import TABLES
 from mtparse.experiment.tables import write_tables
 from mtparse.experiment.tuning import Trained, chains, choose, costs, run_trainer, train_chain
@@ -113,11 +114,13 @@ def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress, cach
     """Run what is missing, then make tables and figure."""
     missing = {cell: config for cell, config in plan.cells.items() if cell not in store.finished}
     if missing:
-        _read_all(plan, missing, progress)
+        read = _read_all(plan, missing, store.agree_on_files, progress)
         overall = _Overall(progress, sum(len(costs(config)) for config in missing.values()))
         try:
-            for group in _groups(missing):
-                _run_group(group, store, threads, progress, overall, cache)
+            for language, packed in read.items():
+                files = unpacked(packed)
+                for group in _groups(missing, language):
+                    _run_group(group, files, store, threads, progress, overall, cache)
         finally:
             overall.close()
         store.keep_cost(threads)
@@ -159,16 +162,33 @@ def _write_curves(runs: Mapping[Cell, str], path: str) -> None:
         file.write(text)
 
 
-def _read_all(plan: Plan, missing: Iterable[Cell], progress: Progress) -> None:
-    """Read all training and validation data once, so that a fault is found now and not hours later."""
+def _read_all(
+    plan: Plan, missing: Iterable[Cell], agree: Callable[[str, Mapping[str, str]], None], progress: Progress
+) -> dict[str, bytes]:
+    """Read the data of all languages, so that a fault is found now and not hours later.
+
+    Parameters
+    ----------
+    agree
+        Called with each language and the SHA-256 of its files; raises if they are not those to go on with.
+
+    Returns
+    -------
+    The training and validation files of each language, packed until its runs are due.
+    """
     first: dict[str, Cell] = {}
     for cell in missing:
         first.setdefault(cell.language, cell)  # of folds the first, which leaves least to train on
+    read = {}
     for language, cell in first.items():
-        test = read_test(plan.cells[cell])
-        parts = read_parts(plan.cells[cell])
-        for text in (*parts.notes, *shared_data(plan.cells[cell], parts, test)):
+        config = plan.cells[cell]
+        files = read_files(config)
+        parts = split_files(config, files)
+        test = read_test(config, parts)
+        agree(language, parts.hashes | ({"test": test.sha256} if test and test.sha256 else {}))
+        for text in (*parts.notes, *shared_data(config, parts, test)):
             progress.warn(text)
+        read[language] = files.packed()
         if plan.shared_task is None:
             continue
         words = parts.training.words + (parts.valid.words if parts.valid else 0)
@@ -178,18 +198,21 @@ def _read_all(plan: Plan, missing: Iterable[Cell], progress: Progress) -> None:
                 f"{language}: {words} training words, but {known} in the shared task's file: "
                 "the paper's figures will not be comparable"
             )
+    return read
 
 
-def _groups(missing: Mapping[Cell, Config]) -> list[dict[Cell, Config]]:
-    """The missing runs, those of one language, fold and tree family together: they share their features."""
+def _groups(missing: Mapping[Cell, Config], language: str) -> list[dict[Cell, Config]]:
+    """A language's missing runs, those of one fold and tree family together: they share their features."""
     groups: dict[tuple, dict[Cell, Config]] = {}
     for cell, config in missing.items():
-        groups.setdefault((cell.language, cell.fold, cell.trees), {})[cell] = config
+        if cell.language == language:
+            groups.setdefault((cell.fold, cell.trees), {})[cell] = config
     return list(groups.values())
 
 
 def _run_group(
     group: dict[Cell, Config],
+    files: Files,
     store: Store,
     threads: int,
     progress: Progress,
@@ -199,7 +222,7 @@ def _run_group(
     """All runs of one language, fold and tree family."""
     began = time.monotonic()
     first = next(iter(group.values()))
-    parts = read_parts(first)
+    parts = split_files(first, files)
     with Workers(threads) as workers:
         index, data = prepare(first, parts.training, parts.valid, parts.single, workers, progress, cache)
         preparing = time.monotonic() - began

@@ -7,7 +7,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from mtparse.config.run import Config, comparable
 from mtparse.config.strict_yaml import read_yaml
@@ -93,13 +93,17 @@ class Store:
             self.clear_parts(cell)  # should the end of a run have been its last moment
         if len(self.finished) < len(plan.cells):
             plan.require_files()
-            used = self._used_inputs(plan)
-            if used and not self._kept(INPUTS_NAME):
+            self._used = self._used_inputs(plan)
+            if self._used and not self._kept(INPUTS_NAME):
                 raise MtparseError(
                     f"{os.path.join(self.path, INPUTS_NAME)}: missing or damaged: which files and versions "
                     "the finished runs were made with cannot be read; start again with another --out"
                 )
-            self._agree_on_inputs(_inputs(plan), used)
+            todo = {cell.language for cell in plan.cells if cell not in self.finished}
+            done = {cell: config for cell, config in plan.cells.items() if cell.language not in todo}
+            hashes = {name: files_sha256(paths) for name, paths in _files(done).items()}
+            # files of the other languages are hashed as they are read, see agree_on_files
+            self._agree_on_inputs({**versions(), "sources": DIGEST, **hashes})
 
     def _lock(self) -> None:
         """Keep other processes out while this one lives, and clear away what killed ones left half written.
@@ -173,7 +177,7 @@ class Store:
     def changed_files(self, plan: Plan) -> list[str]:
         """The treebanks, like ``dutch/test``, that are no longer those that the experiment was made from."""
         before = self._made_from()
-        here = {name: paths for name, paths in _files(plan).items() if all(map(os.path.isfile, paths))}
+        here = {name: paths for name, paths in _files(plan.cells).items() if all(map(os.path.isfile, paths))}
         known = {name: paths for name, paths in here.items() if name in before}
         return [name for name, paths in known.items() if before[name] != files_sha256(paths)]
 
@@ -188,12 +192,22 @@ class Store:
                 used.add(f"{cell.language}/test")
         return used
 
-    def _agree_on_inputs(self, now: dict[str, str], used: Collection[str]) -> None:
+    def agree_on_files(self, language: str, hashes: Mapping[str, str]) -> None:
+        """Refuse other files of a language than those that something here was made from; keep what is new.
+
+        Parameters
+        ----------
+        hashes
+            The SHA-256 of each part, such as ``train``, from the reading that its runs are trained on.
+        """
+        self._agree_on_inputs({f"{language}/{part}": sha256 for part, sha256 in hashes.items()})
+
+    def _agree_on_inputs(self, now: dict[str, str]) -> None:
         """Refuse another input than that which something here was made from; keep what is new."""
         kept = self._kept(INPUTS_NAME)
         before = {**kept, **self._made_from()}
         for key, value in now.items():
-            if key in used and before.get(key, value) != value:
+            if key in self._used and before.get(key, value) != value:
                 raise MtparseError(
                     f"{self.path}: {key} has changed since the experiment began, so that its runs could not "
                     "be compared; start again with another --out"
@@ -251,16 +265,10 @@ class Store:
         shutil.rmtree(self._parts(cell), ignore_errors=True)
 
 
-def _inputs(plan: Plan) -> dict[str, str]:
-    """What results depend on besides the configs: the code, the libraries, the SHA-256 of every file."""
-    hashes = {name: files_sha256(paths) for name, paths in _files(plan).items()}
-    return {**versions(), "sources": DIGEST, **hashes}
-
-
-def _files(plan: Plan) -> dict[str, tuple[str, ...]]:
+def _files(cells: Mapping[Cell, Config]) -> dict[str, tuple[str, ...]]:
     """Where the treebanks are, by names like ``dutch/test``."""
     return {
         f"{cell.language}/{part}": paths
-        for cell, config in plan.cells.items()
+        for cell, config in cells.items()
         for part, paths in config.data.paths.items()
     }

@@ -88,8 +88,8 @@ def train(
     if cache is not None:
         require_cache(cache, out)  # before anything is written
     began = time.monotonic()
-    test = read_test(config)  # a fault in it is found now; to be parsed, it is read again at the end
     parts = read_parts(config)
+    test = read_test(config, parts)  # a fault in it is found now; to be parsed, it is read again at the end
     for text in (*parts.notes, *shared_data(config, parts, test)):
         progress.warn(text)
     if all(row[3] == row[4] == "_" for rows in parts.training.rows for row in rows):
@@ -162,7 +162,7 @@ def finish(
     *,
     resumed: bool = False,
 ) -> dict:
-    """Save the model, then, if there are test data, read them again and score on them.
+    """Save the model, then, if there are test data, score on them; a test file is read again for it.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def finish(
 
     if config.data.test is not None:
         report()  # should the test file be faulty, nothing else is lost
-        test = read_test(config)
+        test = read_test(config, parts)
         assert test is not None
         parsed = list(Parser(model).parse(test.sentences, threads=threads))
         write_conll(parsed, directory.file(PARSED_NAME), encoding=config.data.encoding)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 
 import numpy as np
@@ -19,10 +19,18 @@ from mtparse.training.problem import TrainingProblem
 
 Log = Callable[[dict], None]
 
+VALID_COLUMNS = {
+    "all_tokens": {"mst": "valid_uas_mst", "eisner": "valid_uas_eisner"},
+    "without_punctuation": {
+        "mst": "valid_uas_mst_without_punctuation",
+        "eisner": "valid_uas_eisner_without_punctuation",
+    },
+}
+"""The columns of validation scores, by which words count and by decoder."""
+
 PASS_COLUMNS = (
     "event", "refit", "C", "pass", *(f.name for f in fields(Pass) if f.name != "number"), "norm",
-    "valid_uas_mst", "valid_uas_eisner",
-    "valid_uas_mst_without_punctuation", "valid_uas_eisner_without_punctuation", "seconds",
+    *(column for columns in VALID_COLUMNS.values() for column in columns.values()), "seconds",
 )  # fmt: skip
 """What the log says of every pass, whatever the trainer and the decoders: what one does not have is None."""
 
@@ -99,7 +107,6 @@ def run_trainer(
             on_resume(so_far.resumed.passes)
     spent = so_far.records[-1]["seconds"] if so_far.records else 0.0
     began = time.monotonic() - spent
-    best = so_far.best
 
     def note(record: dict) -> None:
         so_far.records.append(record)
@@ -114,6 +121,7 @@ def run_trainer(
         figures = {"pass": record.number, **asdict(record), "norm": norm}
         line = {name: figures.get(name) for name in PASS_COLUMNS}
         line |= {"event": "pass", "refit": refit, "C": C}
+        points = []
         if data.valid is not None:
             assert data.scored_words is not None
             weights = u / data.columns.multiplicity
@@ -127,14 +135,12 @@ def run_trainer(
                     "without_punctuation": (score.right_counted, score.counted),
                 }
                 shown = {name: percent(*pair) if pair[1] else None for name, pair in counts.items()}
-                line[f"valid_uas_{decoder}"] = shown["all_tokens"]
-                line[f"valid_uas_{decoder}_without_punctuation"] = shown["without_punctuation"]
-                if decoder not in best or right > best[decoder].right:
-                    best[decoder] = Choice(C, record.number, decoder, right, shown, u.copy())
-                    so_far.latest_best = record.number
+                line |= {columns[decoder]: shown[counted] for counted, columns in VALID_COLUMNS.items()}
+                points.append(Choice(C, record.number, decoder, right, shown, u))
+        enough = validated(so_far, points, settings.patience)
         line["seconds"] = round(time.monotonic() - began, 3)
         note(line)
-        return data.valid is not None and 0 < settings.patience <= record.number - so_far.latest_best
+        return enough
 
     def keep(number: int, arrays: Callable[[], dict[str, np.ndarray]]) -> None:
         if checkpoint is not None:
@@ -156,22 +162,47 @@ def run_trainer(
     note({"event": "end", "refit": refit, "C": C, **ended})
     if not settings.warm_start:
         result = replace(result, state={})  # as large as the training arcs
-    run = Run(C, result, best)
+    run = Run(C, result, so_far.best)
     if checkpoint is not None:
         checkpoint.finish(run, so_far.records)
     return run, so_far.records
 
 
+def validated(so_far: Unfinished, points: Iterable[Choice], patience: int) -> bool:
+    """Keep what a pass gave with each decoder where it is the best so far, of equals the earlier.
+
+    The weights of a point are copied if it is kept.
+
+    Returns
+    -------
+    bool
+        Whether no decoder has been better for ``patience`` passes. Never if that is 0 or there are no points.
+    """
+    enough = False
+    for point in points:
+        best = so_far.best.get(point.decoder)
+        if best is None or point.right > best.right:
+            so_far.best[point.decoder] = replace(point, u=point.u.copy())
+            so_far.latest_best = point.passes
+        enough = 0 < patience <= point.passes - so_far.latest_best
+    return enough
+
+
 def choose(config: Config, runs: list[Run]) -> Choice:
-    """The best point on validation data; without any, the end of the (only) run.
+    """The best point on validation data; without any, the end of the (only) run."""
+    if best := choose_point(config, [run.best for run in runs]):
+        return best
+    (run,) = runs
+    return Choice(run.C, run.result.passes, decoders(config)[0], 0, {}, run.result.u)
+
+
+def choose_point(config: Config, best: Sequence[Mapping[str, Choice]]) -> Choice | None:
+    """The best of the points that :func:`validated` kept for each C, from small to large; None of none.
 
     Among equals: the earlier decoder of :func:`decoders`, the smaller C, the earlier pass.
     """
-    candidates = [run.best[d] for d in decoders(config) for run in runs if d in run.best]
-    if candidates:
-        return max(candidates, key=lambda choice: choice.right)
-    (run,) = runs
-    return Choice(run.C, run.result.passes, decoders(config)[0], 0, {}, run.result.u)
+    candidates = [points[d] for d in decoders(config) for points in best if d in points]
+    return max(candidates, key=lambda choice: choice.right, default=None)
 
 
 Trained = tuple[Run, list[dict]]

@@ -312,7 +312,7 @@ def test_a_repaired_file_is_gone_on_with(small, tmp_path, monkeypatch):
     assert not (old / "out" / "runs").exists()  # it is found at once, unless it comes later
     shutil.rmtree(old / "out")
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_read_all", lambda *_: None)
+        patch.setattr(module, "read_test", lambda *_: None)
         with pytest.raises(MtparseError, match=r"bad\.conll"):
             reproduce(load_plan(old / "plan.yaml"), os.fspath(old / "out"))
     first = (old / "out" / "runs" / "one-perceptron-projective" / "scores.json").read_bytes()

@@ -27,7 +27,8 @@ def texts(treebank) -> list[str]:
 
 def parts_of(small, *overrides):
     config = load_config(small / "run.yaml", overrides)
-    return config, read_parts(config), read_test(config)
+    parts = read_parts(config)
+    return config, parts, read_test(config, parts)
 
 
 @nojit

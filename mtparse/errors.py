@@ -35,7 +35,7 @@ class ModelError(MtparseError):
 
 
 class InputWarning(UserWarning):
-    """Input that can be worked on, but is unlike what a model was trained with."""
+    """Input that can be worked on, but is unlike what a model was trained with, or in part left out."""
 
 
 class NumericsError(MtparseError):

@@ -39,6 +39,12 @@ def compiling_said(progress):
     return STORE.said_by(progress.explain)
 
 
+def require_one_stdin(*files: str) -> None:
+    """Refuse several files that are standard input, which can be read once."""
+    if sum(file in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0") for file in files) > 1:
+        raise click.UsageError("Only one file can be standard input.")
+
+
 def languages(only: str) -> list[str]:
     return [name.strip() for name in only.split(",") if name.strip()]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mtparse.cli.options import encoding_option
+from mtparse.cli.options import encoding_option, require_one_stdin
 from mtparse.cli.signals import importing
 from mtparse.cli.terminal import warn, write
 
@@ -42,8 +42,7 @@ def evaluate_command(
         from mtparse.evaluation import attachment
         from mtparse.treebank.conll import read_conll
 
-    if gold == system == "-":
-        raise click.UsageError("GOLD and SYSTEM cannot both be standard input.")
+    require_one_stdin(gold, system)
     right = read_conll(gold, encoding=encoding, heads="required")
     guess = read_conll(system, encoding=encoding, short_rows=True)
     as_lines = per_sentence and as_json
@@ -64,9 +63,7 @@ def evaluate_command(
         write(attachment.format_report(scores))
     if not scores.has_labels:
         warn("SYSTEM has no labels (DEPREL is _ in every row), so that only its heads are scored")
-    if not scores.scored:
-        hint = "; with --all-tokens punctuation counts too" if scores.words else ", the files are empty"
-        warn(f"nothing was scored{hint}")
+    _warn_of_nothing(scores.scored, scores.words)
 
 
 @click.command("compare")
@@ -120,17 +117,21 @@ def compare_command(
         from mtparse.evaluation.attachment import evaluate_sentences
         from mtparse.treebank.conll import read_conll
 
-    if [gold, system_a, system_b].count("-") > 1:
-        raise click.UsageError("Only one of GOLD, SYSTEM_A and SYSTEM_B can be standard input.")
+    require_one_stdin(gold, system_a, system_b)
     golds = tee(read_conll(gold, encoding=encoding, heads="required"))
     systems = [read_conll(system, encoding=encoding, short_rows=True) for system in (system_a, system_b)]
     scored = [
-        evaluate_sentences(right, guess, punctuation=all_tokens)
-        for right, guess in zip(golds, systems, strict=True)
+        evaluate_sentences(right, guess, punctuation=all_tokens, system_name=name)
+        for right, guess, name in zip(golds, systems, ("first system", "second system"), strict=True)
     ]
     pairs = list(zip(*scored, strict=True))  # side by side: each file is read once, a sentence at a time
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
     found = significance.compare(first, second, samples=samples, seed=seed)
     write(json.dumps(found.as_dict()) if as_json else significance.format_comparison(found))
-    if found.uas_a != found.uas_a:
-        warn("nothing was scored" + ("" if all_tokens else "; with --all-tokens punctuation counts too"))
+    _warn_of_nothing(found.scored, found.words)
+
+
+def _warn_of_nothing(scored: int, words: int) -> None:
+    if not scored:
+        hint = "; with --all-tokens punctuation counts too" if words else ", the files are empty"
+        warn(f"nothing was scored{hint}")

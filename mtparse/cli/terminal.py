@@ -113,7 +113,7 @@ def to_stderr(text: str) -> None:
 
 def _describe(error: OSError) -> str:
     text = error.strerror or str(error) or type(error).__name__
-    return f"{error.filename}: {text}" if error.filename else text
+    return text if error.filename is None else f"{error.filename or repr('')}: {text}"
 
 
 def _settle_stdout() -> None:

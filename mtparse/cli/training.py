@@ -70,7 +70,7 @@ def train_command(
         from mtparse.experiment.run import format_summary, train
         from mtparse.runtime.progress import Progress
 
-    out = resume if resume is not None else out or os.path.join("runs", settings.name)
+    out = resume if resume is not None else os.path.join("runs", settings.name) if out is None else out
     progress = Progress(quiet)
     with compiling_said(progress):
         summary = train(settings, out, jobs=jobs, progress=progress, cache=cache, resume=resume is not None)
@@ -128,7 +128,7 @@ def reproduce_command(
         from mtparse.experiment.grid import reproduce
         from mtparse.runtime.progress import Progress
 
-    out = out or os.path.join("runs", plan.name)
+    out = os.path.join("runs", plan.name) if out is None else out
     progress = Progress(quiet)
     with compiling_said(progress):
         tables = reproduce(plan, out, jobs=jobs, resume=resume, progress=progress, cache=cache)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mtparse.cli.options import compiling_said, encoding_option, write_sentences
+from mtparse.cli.options import compiling_said, encoding_option, require_one_stdin, write_sentences
 from mtparse.cli.signals import importing
 from mtparse.cli.terminal import to_stderr, write
 
@@ -24,6 +24,7 @@ def stats_command(files: tuple[str, ...], as_json: bool, encoding: str) -> None:
     Example:
       mtparse stats train.conll test.conll
     """
+    require_one_stdin(*files)
     with importing():
         import json
 
@@ -48,6 +49,7 @@ def validate_command(ctx: click.Context, files: tuple[str, ...], encoding: str) 
     Example:
       mtparse validate train.conll test.conll
     """
+    require_one_stdin(*files)
     with importing():
         from mtparse.treebank.validate import Validation
 
@@ -69,7 +71,8 @@ def projectivize_command(input: str, output: str | None, encoding: str) -> None:
     """Replace trees with crossing arcs by the nearest projective trees.
 
     A sentence keeps as many of its arcs as a projective tree can have, and has one root where it had
-    one. Only the HEAD column changes; projective sentences come out byte for byte.
+    one. Where a tree changes, its HEAD column does, and what else holds heads becomes _ (DEPS, or PHEAD and
+    PDEPREL); all else stays as it was. Line ends become LF.
 
     \b
     Example:

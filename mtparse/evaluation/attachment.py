@@ -132,13 +132,20 @@ def evaluate(gold: Iterable[Sentence], system: Iterable[Sentence], *, punctuatio
 
 
 def evaluate_sentences(
-    gold: Iterable[Sentence], system: Iterable[Sentence], *, punctuation: bool = False
+    gold: Iterable[Sentence],
+    system: Iterable[Sentence],
+    *,
+    punctuation: bool = False,
+    system_name: str = "system",
 ) -> Iterator[Scores]:
-    """Yield the scores of each sentence in turn; parameters and errors are those of `evaluate`."""
+    """Yield the scores of each sentence in turn; parameters and errors are those of `evaluate`.
+
+    ``system_name`` is what errors call the system's file.
+    """
     last_gold = last_system = None
     for right, guess in zip_longest(gold, system):
         if guess is None and isinstance(right, Sentence):
-            _fail_early_end(right, "system", last_system)
+            _fail_early_end(right, system_name, last_system)
         if right is None and isinstance(guess, Sentence):
             _fail_early_end(guess, "gold", last_gold)
         yield _score(right, guess, punctuation)

@@ -85,8 +85,7 @@ class Store:
                 )
         self.finished = {cell: scores for cell in plan.cells if (scores := self._finished(cell))}
         for cell in self.finished:
-            if str(cell) not in known:
-                self._require_copied(cell, now[str(cell)])
+            self._require_of_plan(cell, now[str(cell)])
         if json.dumps(record) != json.dumps(before):  # the order of the runs counts, too
             self._write(PLAN_NAME, record)
         for cell in self.finished:
@@ -135,8 +134,8 @@ class Store:
         with atomic_writer(os.path.join(self.path, name), "w") as file:
             file.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
 
-    def _require_copied(self, cell: Cell, config: Mapping) -> None:
-        """Refuse a run that was not made here and is not what the plan would make."""
+    def _require_of_plan(self, cell: Cell, config: Mapping) -> None:
+        """Refuse a run, copied from another machine's directory, that is not what the plan would make."""
         path = os.path.join(self.run(cell), CONFIG_NAME)
         try:
             stored = read_yaml(path)

@@ -6,10 +6,12 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 
+from mtparse.config.run import Config
 from mtparse.errors import MtparseError
 from mtparse.evaluation.attachment import Scores, read_sentence_counts
 from mtparse.experiment.plan import Cell, Plan
 from mtparse.experiment.run_directory import SCORES_NAME, SENTENCES_NAME, read_summary
+from mtparse.experiment.tuning import costs
 
 COUNTED = ("all_tokens", "without_punctuation")
 
@@ -46,6 +48,19 @@ def read_result(folder: str) -> tuple[dict, dict[str, list[Scores]]]:
     return scores, rows
 
 
+def _require_run_of(cell: Cell, config: Config, scores: Mapping, folder: str) -> None:
+    """Refuse the scores of another run, which was copied into this cell's place."""
+    wanted = {"name": config.name, "trainer": cell.trainer, "trees": cell.trees, "seed": config.seed}
+    wrong = [key for key, value in wanted.items() if scores[key] != value]
+    if scores["C"] not in costs(config):
+        wrong.append("C")
+    if wrong:
+        raise MtparseError(
+            f"{folder}: holds another run than the plan's {cell}: in {SCORES_NAME} {wrong[0]} is "
+            f"{scores[wrong[0]]!r}"
+        )
+
+
 Setting = tuple[str, str, str]
 """A language, a trainer and a tree family."""
 
@@ -63,7 +78,7 @@ class Results:
     Raises
     ------
     MtparseError
-        As :func:`read_result`.
+        As :func:`read_result`; also if a directory holds the run of another cell.
     """
 
     def __init__(self, plan: Plan, folders: Mapping[Cell, str]) -> None:
@@ -73,6 +88,7 @@ class Results:
         self._cells: dict[Setting, list[Cell]] = {}
         for cell in plan.cells:
             self.scores[cell], self._sentences[cell] = read_result(folders[cell])
+            _require_run_of(cell, plan.cells[cell], self.scores[cell], folders[cell])
             self._cells.setdefault((cell.language, cell.trainer, cell.trees), []).append(cell)
 
     @property

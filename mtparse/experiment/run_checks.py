@@ -13,7 +13,7 @@ from mtparse.training.trainers import Trainer
 
 
 def require_files(configs: Iterable[Config]) -> None:
-    """Refuse to start while a treebank is missing, empty, or cannot be read again.
+    """Refuse to start while a treebank is missing, empty, named twice, or cannot be read again.
 
     Raises
     ------
@@ -23,6 +23,9 @@ def require_files(configs: Iterable[Config]) -> None:
     faults: dict[str, str] = {}
     once: list[str] = []
     for config in configs:
+        files = [os.path.realpath(path) for path in config.data.train_paths]
+        if twice := [path for k, path in enumerate(files) if path in files[:k]]:
+            raise ConfigError(f"{printable(twice[0])}: data.train names this file twice")
         for path in chain.from_iterable(config.data.paths.values()):
             if os.path.isdir(path):
                 faults[path] = "is a folder"

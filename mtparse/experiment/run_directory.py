@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import version
+from typing import NoReturn
 
 from mtparse.config.run import Config, comparable, config_to_dict, dump_config, load_config
 from mtparse.errors import MtparseError
@@ -67,6 +68,8 @@ def require_free(path: str) -> None:
         If the path is a file or a directory that is not empty. It never says to remove one: another process
         may work there, perhaps on another machine.
     """
+    if not path:
+        raise MtparseError("--out: must name a directory")
     if not os.path.lexists(path):
         return
     there = set(os.listdir(path)) if os.path.isdir(path) else {path}
@@ -91,7 +94,7 @@ def read_summary(folder: str) -> dict:
     """
     with open(os.path.join(folder, SCORES_NAME), encoding="utf-8") as file:
         try:
-            summary = json.load(file)
+            summary = json.load(file, parse_constant=_refuse)
         except RecursionError as error:
             raise ValueError("nested too deep") from error
     if not isinstance(summary, dict):
@@ -103,6 +106,11 @@ def read_summary(folder: str) -> dict:
         if scores and not all(isinstance(scores.get(key), float | int | None) for key in _COUNTED):
             raise ValueError("valid or test")
     return summary
+
+
+def _refuse(constant: str) -> NoReturn:
+    """JSON has no NaN and no infinity, and no score is either; Python's reader would take them."""
+    raise ValueError(constant)
 
 
 def stored_config(path: str) -> str:

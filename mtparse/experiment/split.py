@@ -157,12 +157,14 @@ def shared_data(config: Config, parts: Parts, test: Treebank | None) -> Iterator
     """
     data = config.data
     seen = [("training", parts.training, parts.hashes["train"])]
-    if data.valid_path is not None and parts.valid is not None:
-        yield from _shared(data.valid_path, "validation", parts.valid, seen)
+    names = ", ".join(data.train_paths)
+    if parts.valid is not None:
+        path = data.valid_path or names
+        yield from _shared(path, "validation", parts.valid, seen)
     if test is not None:
         if parts.valid is not None:
             seen.append(("validation", parts.valid, parts.hashes.get("valid", "")))
-        path = data.test_path or f"{', '.join(data.train_paths)}, {data.test}"
+        path = data.test_path or f"{names}, {data.test}"
         yield from _shared(path, "test", test, seen)
 
 

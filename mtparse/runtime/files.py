@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -49,8 +51,11 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
     if mode not in ("wb", "w"):
         raise ValueError(f"mode is {mode!r}; it can be 'wb' or 'w'")
     text = {} if mode == "wb" else {"encoding": "utf-8", "newline": "\n"}
+    name = os.fspath(path)
+    if not name:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     if (descriptor := _descriptor(path)) is not None:
-        with open(os.dup(descriptor), mode, **text) as file:
+        with named(name), open(os.dup(descriptor), mode, **text) as file:
             yield file
         return
     try:
@@ -58,14 +63,14 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
     except FileNotFoundError:
         old = None
     if old is not None and stat.S_ISDIR(old.st_mode):
-        raise IsADirectoryError(21, "Is a directory", os.fspath(path))
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
     if old is not None and not stat.S_ISREG(old.st_mode):
-        with open(path, mode, **text) as file:
+        with named(name), open(path, mode, **text) as file:
             yield file
         return
     target = os.path.realpath(path)
     temporary = temporary_beside(target)
-    with named(os.fspath(path), instead_of=temporary):
+    with named(name, instead_of=temporary):
         try:
             with open(temporary, mode.replace("w", "x"), **text) as file:
                 yield file
@@ -81,7 +86,13 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
 
 
 def _descriptor(path: str | os.PathLike) -> int | None:
-    """The number of the open descriptor that a path names, through links too; None if it names none."""
+    """The number of the open descriptor that a path names, through links too; None if it names none.
+
+    Raises
+    ------
+    OSError
+        If it is one of another process: writing there would begin at the start, over what that process wrote.
+    """
     path = os.path.abspath(path)
     folders = {os.path.realpath("/proc/self/fd"), os.path.realpath("/dev/fd")}
     for _ in range(40):  # links in a row that a system follows
@@ -89,6 +100,8 @@ def _descriptor(path: str | os.PathLike) -> int | None:
         folder = os.path.realpath(folder)
         if folder in folders:
             return int(name) if name.isdecimal() else None
+        if re.fullmatch(r"/proc/\d+(/task/\d+)?/fd", folder):
+            raise PermissionError(errno.EACCES, "an open file of another process; write to - instead", path)
         path = os.path.join(folder, name)
         if not os.path.islink(path):
             return None

@@ -130,7 +130,8 @@ _UNPACKED: dict[str, tuple[bytes, Callable]] = {
 
 _REFUSED = {
     "a zstd archive: unpack it first (zstd -d)": (b"\x28\xb5\x2f\xfd",),
-    "a zip archive: unpack it first (unzip)": (b"PK\x03\x04",),
+    "a zip archive: unpack it first (unzip)": (b"PK\x03\x04", b"PK\x05\x06"),
+    "an lzma archive: unpack it first (xz -d)": (b"\x5d\0\0",),
     "UTF-16 or UTF-32 text: convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)": (
         codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE, b"1\0", b"\0001", b"#\0", b"\0#",
     ),
@@ -165,6 +166,15 @@ class _Inflate:
         return self._inner.unused_data
 
 
+def _require_text(start: bytes) -> None:
+    """Refuse what is recognised as something else than text by its first bytes."""
+    for text, beginnings in _REFUSED.items():
+        if start.startswith(beginnings):
+            raise InputError(f"this is {text}")
+    if 8 * start[:512].count(0) > len(start[:512]):
+        raise InputError("this is binary data, or text in UTF-16 or UTF-32 (iconv -t UTF-8 converts it)")
+
+
 def _plain(chunks: Iterator[bytes | None]) -> Iterator[bytes | None]:
     """The chunks, unpacked if they are compressed."""
     start = b""
@@ -174,20 +184,18 @@ def _plain(chunks: Iterator[bytes | None]) -> Iterator[bytes | None]:
             break
         if chunk is None:
             yield None
-    for text, beginnings in _REFUSED.items():
-        if start.startswith(beginnings):
-            raise InputError(f"this is {text}")
     for name, (beginning, new) in _UNPACKED.items():
         if start.startswith(beginning):
             yield from _unpacked(name, new, chain((start,), chunks))
             return
+    _require_text(start)
     yield start
     yield from chunks
 
 
 def _unpacked(name: str, new: Callable, chunks: Iterable[bytes | None]) -> Iterator[bytes | None]:
     """The contents of the compressed streams in a file, one after the other; zeros may follow each."""
-    inner = new()
+    inner, first = new(), True
     for chunk in chunks:
         if chunk is None:
             yield None
@@ -202,6 +210,11 @@ def _unpacked(name: str, new: Callable, chunks: Iterable[bytes | None]) -> Itera
                 data = inner.decompress(chunk, _CHUNK)
             except (zlib.error, lzma.LZMAError, OSError) as error:
                 raise InputError(f"the {name} data are damaged or cut off ({error})") from error
+            if data and first:
+                if data.startswith(tuple(beginning for beginning, _ in _UNPACKED.values())):
+                    raise InputError("this is packed twice: unpack it first")
+                _require_text(data)
+                first = False
             if data:
                 yield data
             if inner.needs_input and not inner.eof:

@@ -7,17 +7,32 @@ mark, no final newline, several blank lines) and refuses the rest with the physi
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO, TextIO
+from functools import partial
+from typing import IO, Any, BinaryIO, TextIO
 
 from mtparse.runtime.files import atomic_writer
 from mtparse.runtime.incoming import Incoming, incoming
 from mtparse.treebank.byte_source import Source, check_encoding, source_name
 from mtparse.treebank.reader import Reader
 from mtparse.treebank.sentence import Sentence, format_sentence
+
+
+def _gzip_file(file: IO) -> gzip.GzipFile:
+    return gzip.GzipFile("", "wb", fileobj=file, mtime=0)  # no name and no time in the header
+
+
+_PACKERS: dict[str, Callable[[IO], Any]] = {
+    ".gz": _gzip_file,
+    ".xz": partial(lzma.LZMAFile, mode="wb"),
+    ".bz2": partial(bz2.BZ2File, mode="wb"),
+}
+"""What compresses the output, by the ending of its name."""
 
 FORMATS = ("auto", "conllx", "conllu")
 HEADS = ("optional", "required", "unchecked", "ignore")
@@ -99,8 +114,8 @@ def write_conll(
         May be reading from the very file that is written.
     target : str, path or stream
         A file appears under its name only when all sentences are written; one whose name ends in
-        ``.gz`` is compressed. Other streams are flushed whenever the next sentence must be waited for,
-        so that who reads them has all that can be had.
+        ``.gz``, ``.xz`` or ``.bz2`` is compressed. Other streams are flushed whenever the next sentence must
+        be waited for, so that who reads them has all that can be had.
     encoding : str
         Encoding of the output; a text stream has its own.
 
@@ -123,9 +138,9 @@ def write_conll(
         _write(sentences, target.write, encoding, target.flush)
         return
     with atomic_writer(target, "wb") as file:
-        if os.fspath(target).endswith(".gz"):
-            # no name and no time in the header, no flush in between: the same sentences give the same bytes
-            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+        if packer := _PACKERS.get(os.path.splitext(os.fsdecode(target))[1].lower()):
+            # no flush in between: the same sentences give the same bytes
+            with packer(file) as packed:
                 _write(sentences, packed.write, encoding, lambda: None)
         else:
             _write(sentences, file.write, encoding, file.flush)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import codecs
 import io
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import eq, itemgetter
 
-from mtparse.errors import ConllError
+from mtparse.errors import ConllError, InputWarning
 from mtparse.treebank.byte_source import InputError, Source, read_lines
 from mtparse.treebank.head_column import shown, small_int, word_fault
 from mtparse.treebank.sentence import COLUMNS, Sentence
@@ -90,6 +91,9 @@ class Reader:
             if sentence is not None:
                 yield sentence
                 self.number += 1
+        if self.comments:
+            text = f"{self.path}: comments after the last sentence belong to no sentence and are left out"
+            warnings.warn(text, InputWarning, stacklevel=2)
 
     def blocks(self, source: Source) -> Iterator[tuple[list[bytes] | None, int]]:
         """Yield what stands between blank lines: raw lines, and the number of the first.

@@ -88,6 +88,7 @@ class Validation:
         self.sentences = self.words = self.errors = self.warnings = 0
         self._blind = 0  # sentences without any head, before the first head
         self._annotated = False
+        self._loose = 0  # where comments stand with no words below them so far
         self._unlabelled, self._roots, self._blanks = _Tally(), _Tally(), _Tally()
         self._odd: dict[str, _Tally] = {}
 
@@ -102,6 +103,7 @@ class Validation:
                 if sentence is not None:
                     self._check(sentence)
                     reader.number += 1
+                self._loose = first if reader.comments else 0
                 reader.comments = []  # of no use here, and there may be more than memory holds
                 issues = self._issues()
                 if not self.words and self.errors >= _NO_TREEBANK:
@@ -211,6 +213,8 @@ class Validation:
             warn(0, "the file holds no sentence")
         elif not self._annotated and not self.errors:
             warn(0, "no word has a HEAD: the file can be parsed, but not trained on or scored against")
+        if self._loose:
+            warn(self._loose, "comments after the last sentence; they belong to no sentence and are left out")
         if reader.ending:
             warn(reader.count, reader.ending)
         if reader.blank.count:

@@ -182,6 +182,22 @@ class TestProcess:
         assert subprocess.check_output([sys.executable, "-c", code]).decode().strip() == "set()"
 
 
+@pytest.mark.parametrize(
+    "arguments", [("stats", "-", "-"), ("validate", "-", "/dev/stdin"), ("eval", "/dev/stdin", "-"),
+                  ("compare", "gold", "-", "-")]
+)  # fmt: skip
+def test_standard_input_is_one_file(arguments):
+    result = run(*arguments, data=GOLD)
+    assert result.exit_code == 2
+    assert "Only one file can be standard input." in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [("eval", "", "gold"), ("projectivize", "gold", "-o", "")])
+def test_an_empty_name_is_shown(arguments):
+    result = run(*arguments)
+    assert (result.exit_code, result.stderr) == (1, "mtparse: error: '': No such file or directory\n")
+
+
 def test_a_system_without_labels_is_pointed_out():
     Path("blind").write_text(
         GOLD.replace("\ts\t", "\t_\t").replace("\tr\t", "\t_\t").replace("\tp\t", "\t_\t")

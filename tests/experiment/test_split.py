@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from helpers.runs import train_small
 from mtparse.cli.main import main
 from mtparse.config.run import config_to_dict, load_config
 from mtparse.errors import ConfigError
+from mtparse.experiment.run import train
 from mtparse.experiment.split import read_parts, read_test, shared_data
 from mtparse.model.parser import Parser
 from mtparse.treebank.conll import read_conll, write_conll
@@ -126,6 +128,21 @@ def test_data_that_are_used_twice_are_warned_of(small, altered):
     assert not warnings(f"data.test={altered('few', 3, 9)}")
     (text,) = warnings(f"data.valid={altered('valid', 20, 0)}")
     assert "100 % of the words of the validation data are in sentences that the training data have" in text
+
+
+@nojit
+def test_validation_sentences_that_are_trained_on_too_are_warned_of(small, tmp_path):
+    shutil.copy(small / "train.conll", tmp_path / "again.conll")
+    files = f"data.train=[train.conll, {tmp_path}/again.conll]"
+    (text,) = shared_data(*parts_of(small, files, "data.valid.sentences=9", "data.test="))
+    assert "100 % of the words of the validation data are in sentences that the training data" in text
+
+
+@nojit
+def test_one_file_named_twice_is_refused(small, tmp_path):
+    config = load_config(small / "run.yaml", ["data.train=[train.conll, ./train.conll]"])
+    with pytest.raises(ConfigError, match=r"train.conll: data.train names this file twice"):
+        train(config, str(tmp_path / "r"))
 
 
 def test_train_and_reproduce_print_the_warning(small, tmp_path):

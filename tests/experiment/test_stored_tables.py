@@ -122,12 +122,9 @@ def test_what_is_missing_is_named_and_nothing_written(harm, message, finished, t
     assert not (copy / "tables").exists()
 
 
-def test_tables_of_no_language_and_of_no_directory(finished, tmp_path):
+def test_tables_of_no_language(finished):
     with pytest.raises(ConfigError, match="--only three: the plan has one, two"):
         remake_tables(os.fspath(finished[0]), ["three"])
-    result = CliRunner().invoke(main, ["tables", str(tmp_path / "nowhere")])
-    assert result.exit_code == 1
-    assert "plan.json: missing or damaged" in result.stderr
 
 
 def test_a_changed_plan_is_what_the_tables_show(plan_file, tmp_path):
@@ -145,7 +142,7 @@ def test_a_changed_plan_is_what_the_tables_show(plan_file, tmp_path):
     two = reproduce(load_plan(plan_file, ["trees=[projective]"]).only(["two"]), out, resume=True)
     assert remake_tables(out, ["two"]) == two
     assert remake_tables(out) == seeded
-    with pytest.raises(MtparseError, match=r"run two-perceptron-projective is not what the experiment began"):
+    with pytest.raises(MtparseError, match=r"settings of run two-perceptron-projective differ from"):
         reproduce(load_plan(plan_file, [*sets, "trainers.perceptron.passes=9"]), out, resume=True)
 
 
@@ -176,6 +173,26 @@ def test_runs_of_another_plan_are_not_taken(plan_file, tmp_path):
     out = machines(plan_file, tmp_path, "trainers.log-linear.C=0.5")
     with pytest.raises(MtparseError, match=r"two-log-.*config.yaml: trainer.C differs from the plan"):
         reproduce(load_plan(plan_file), os.fspath(out), resume=True)
+
+
+def test_a_run_of_another_plan_in_the_place_of_one_made_here_is_not_taken(finished, plan_file, tmp_path):
+    shutil.copytree(finished[0], tmp_path / "here")
+    sets = ["trainers.log-linear.C=0.5"]
+    reproduce(load_plan(plan_file, sets).only(["two"]), os.fspath(tmp_path / "there"))
+    for run in (tmp_path / "there" / "runs").iterdir():
+        shutil.copytree(run, tmp_path / "here" / "runs" / run.name, dirs_exist_ok=True)
+    with pytest.raises(MtparseError, match=r"two-log-.*config.yaml: trainer.C differs from the plan"):
+        reproduce(load_plan(plan_file), os.fspath(tmp_path / "here"), resume=True)
+    with pytest.raises(MtparseError, match=r"another run than the plan's two-log-.*: in scores.json C is 0.5"):
+        remake_tables(os.fspath(tmp_path / "here"))
+
+
+def test_a_run_of_another_cell_is_not_taken(finished, tmp_path):
+    copy = small_files(finished[0], tmp_path / "copy")
+    one, two = (copy / "runs" / f"{language}-log-linear-projective" for language in ("one", "two"))
+    shutil.copytree(one, two, dirs_exist_ok=True)
+    with pytest.raises(MtparseError, match=r"two-log-linear-projective: in scores.json name is 'one-log-"):
+        remake_tables(os.fspath(copy))
 
 
 def test_runs_of_other_treebanks_and_versions_are_noticed(plan_file, tmp_path, capsys):

@@ -140,8 +140,15 @@ class TestDescriptors:
         assert done.returncode == 0
         assert (tmp_path / "got").read_text().startswith("1\ta")
 
-    def test_a_descriptor_that_is_not_open(self, tmp_path):
-        done = self.command("PRINT /dev/fd/77", tmp_path)
+    @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="there is no /proc")
+    def test_one_of_another_process_is_refused(self, tmp_path):
+        done = self.command("{ echo head; PRINT /proc/$$/fd/1; echo tail; } > out", tmp_path)
+        assert done.stderr.endswith("/fd/1: an open file of another process; write to - instead\n")
+        assert (tmp_path / "out").read_text() == "head\ntail\n"
+
+    @pytest.mark.parametrize("name", ["/dev/fd/77", "/dev/full"])
+    def test_what_cannot_be_written_is_named(self, name, tmp_path):
+        done = self.command(f"PRINT {name}", tmp_path)
         assert done.returncode == 1
-        assert done.stderr.startswith("mtparse: error: ")
+        assert done.stderr.startswith(f"mtparse: error: {name}: ")
         assert len(done.stderr.splitlines()) == 1

@@ -345,6 +345,13 @@ class TestRefused:
             (TWO.encode("utf-16-be"), "UTF-16 or UTF-32"),
             (TWO.encode("utf-32"), "UTF-16 or UTF-32"),
             (b"PK\x03\x04rest of the archive", "a zip archive: unpack it first"),
+            (b"\n" + TWO.encode("utf-16-le"), "binary data, or text in UTF-16"),
+            (b"\n" + TWO.encode("utf-16-be"), "binary data, or text in UTF-16"),
+            (TWO.encode("utf-32-be"), "binary data, or text in UTF-16"),
+            (b"train.conll" + bytes(501), "binary data"),
+            (lzma.compress(TWO.encode(), lzma.FORMAT_ALONE), "an lzma archive"),
+            (gzip.compress(gzip.compress(TWO.encode())), "packed twice"),
+            (gzip.compress(TWO.encode("utf-16-le")), "UTF-16 or UTF-32"),
             (b"\x28\xb5\x2f\xfdrest", "a zstd archive: unpack it first"),
         ],
     )

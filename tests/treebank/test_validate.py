@@ -12,9 +12,10 @@ from click.testing import CliRunner
 from helpers.project import DEMO, ROOT
 
 from mtparse.cli.main import main
-from mtparse.errors import ConfigError
+from mtparse.errors import ConfigError, InputWarning
 from mtparse.treebank import sentence as limits
 from mtparse.treebank import validate
+from mtparse.treebank.conll import read_conll
 from mtparse.treebank.validate import Validation
 
 pytestmark = pytest.mark.nojit
@@ -234,6 +235,15 @@ def test_text_of_windows_read_as_latin():
     assert [message.partition("; ")[2] for _, _, message in problems(data, encoding="latin-1")] == [
         "in cp1252 it is punctuation"
     ] * 2
+
+
+def test_comments_at_the_end_are_left_out():
+    data = b"1\ta\t_\tN\tN\t_\t0\tr\t_\t_\n\n# lost = 1\n\n"
+    (issue,) = Validation(io.BytesIO(data))
+    assert (issue.line, issue.severity) == (3, "warning")
+    assert issue.message.startswith("comments after the last sentence")
+    with pytest.warns(InputWarning, match="<stream>: comments after the last sentence belong to no sentence"):
+        assert len(list(read_conll(io.BytesIO(data)))) == 1
 
 
 def test_prose_is_not_listed_line_by_line():

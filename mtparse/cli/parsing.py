@@ -11,7 +11,7 @@ from mtparse.cli.signals import importing
 from mtparse.cli.terminal import write
 
 
-@click.command("parse")
+@click.command("parse", short_help="Fill the HEAD column with the trees of a model.")
 @click.argument("model", type=click.Path())
 @click.argument("input", default="-")
 @click.option("-o", "--output", metavar="FILE", help="Where to write; standard output by default.")
@@ -27,10 +27,17 @@ from mtparse.cli.terminal import write
 def parse_command(model: str, input: str, output: str | None, decoder: str, jobs: int, encoding: str) -> None:
     """Fill the HEAD column of INPUT with the trees that MODEL finds.
 
-    MODEL is a run directory or the model file in it, INPUT a file in CoNLL-X or CoNLL-U, plain or
-    gzipped; - is standard input. DEPREL becomes _, as the model has no labels; all else stays as it
-    was. Sentences are written as they are parsed: from a pipe that stays open, each before the next is
-    waited for.
+    MODEL is a run directory or the model file in it, INPUT a treebank, with or without heads; - is standard
+    input. DEPREL becomes _, as the model has no labels, and so do columns that hold the old heads (PHEAD and
+    PDEPREL, or DEPS). Every other column, comment, multi-word line and empty node stays as it was.
+
+    Sentences are written as they are parsed, and memory does not grow with the input: from a pipe that stays
+    open, each is answered before the next is waited for. At a faulty sentence, those before it have been
+    written to standard output, and nothing to a file. A sentence has at most 5,000 words.
+
+    The first thousand words are compared with the training data. A warning says if at least five have tags
+    that are unknown to the model, or columns that are empty now and were filled then: trees are much worse
+    then.
 
     \b
     Example:
@@ -55,13 +62,14 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
         write_sentences(parsed, output, encoding)
 
 
-@click.command("info")
+@click.command("info", short_help="Show how a model was trained, and its scores.")
 @click.argument("model", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: all but the weights.")
 def info_command(model: str, as_json: bool) -> None:
-    """Tell what MODEL is: how it was trained, on what, its scores, the tags it knows.
+    """Show what MODEL is: how it was trained, on what, its scores, the tags it knows.
 
-    MODEL is a run directory or the model file in it.
+    Its files are shown with their SHA-256, its columns with how often they were filled and with how many
+    different tags. MODEL is a run directory or the model file in it.
 
     \b
     Example:
@@ -76,14 +84,18 @@ def info_command(model: str, as_json: bool) -> None:
     write(json.dumps(found, indent=2, ensure_ascii=False) if as_json else format_info(found))
 
 
-@click.command("warmup")
+@click.command("warmup", short_help="Compile all now, so that nothing waits later.")
 @quiet_option
 def warmup_command(quiet: bool) -> None:
-    """Compile all kernels and store them, so that no later command waits for them.
+    """Compile all kernels now, so that no later command waits for it.
 
-    For images and servers: run it once after installing, as the user who installed mtparse. Kernels are
-    stored in the first folder that can be written of NUMBA_CACHE_DIR, the package's own and the user's cache
-    folder, and are read from all of them. The processor must be of the kind on which they will run.
+    Kernels are the compiled parts of mtparse. Without this, each command compiles those it needs when it is
+    first run. For images and servers: run it once after installing, as the user who installed mtparse, on a
+    processor of the kind on which it will run; it takes a minute or two.
+
+    Kernels are stored in the first of three folders that can be written: NUMBA_CACHE_DIR, the package's own,
+    the user's cache folder. They are read from all three, but not if a user other than root, the owner of the
+    package and oneself could have written them.
 
     \b
     Example:

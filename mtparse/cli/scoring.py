@@ -9,7 +9,7 @@ from mtparse.cli.signals import importing
 from mtparse.cli.terminal import warn, write
 
 
-@click.command("eval")
+@click.command("eval", short_help="Score a parsed file like the CoNLL-X shared task.")
 @click.argument("gold")
 @click.argument("system")
 @click.option("--all-tokens", is_flag=True, help="Score punctuation too.")
@@ -66,7 +66,7 @@ def evaluate_command(
     _warn_of_nothing(scores.scored, scores.words)
 
 
-@click.command("compare")
+@click.command("compare", short_help="Test whether one output is better than another.")
 @click.argument("gold")
 @click.argument("system_a")
 @click.argument("system_b")

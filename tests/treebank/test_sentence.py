@@ -73,8 +73,11 @@ class TestHeads:
         sentence = made()
         with pytest.raises(ValueError, match="head -2: a head is a word's number, 0 for the root, or -1"):
             sentence.heads[0] = -2
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match=r"head 1.5: a head is an integer"):
             sentence.heads[0] = 1.5
+        for heads, message in ((np.array([1.0, 2, 0]), "a head is an integer"), (3, "must be a sequence")):
+            with pytest.raises(TypeError, match=message):
+                sentence.heads = heads
         assert sentence.heads == [-1, -1, -1]
 
     def test_deps_do_not_keep_the_old_ones(self):
@@ -99,9 +102,34 @@ class TestFromWords:
             sentence = Sentence.from_words(["a"], **{kind: ["X"]})
             assert sentence.cpostags == sentence.postags == ["X"]
 
+    def test_any_iterables(self):
+        wanted = Sentence.from_words(["a", "b"], cpostags=["C", "D"], postags=["X", "Y"], heads=[2, 0])
+        arrays = Sentence.from_words(
+            np.array(["a", "b"]), cpostags=np.array(["C", "D"]), postags=np.array(["X", "Y"]), heads=np.array([2, 0])
+        )  # fmt: skip
+        lazy = Sentence.from_words(iter("ab"), cpostags=iter("CD"), postags=iter("XY"), heads=iter([2, 0]))
+        assert wanted.rows == arrays.rows == lazy.rows
+        assert all(type(cell) is str for row in arrays.rows for cell in row)
+
     @pytest.mark.parametrize(
         ("columns", "message"),
         [
+            ({"forms": None}, "forms is None; give a list of strings, one a word"),
+            ({"forms": ["a"], "feats": 5}, "feats is 5; give a list of strings, one a word"),
+            ({"forms": ["a"], "heads": [0.5]}, "head 0.5: a head is an integer"),
+            ({"forms": ["a"], "heads": 0}, "heads must be a sequence of integers, not 0"),
+        ],
+    )
+    def test_of_another_type(self, columns, message):
+        with pytest.raises(TypeError, match=message):
+            Sentence.from_words(**columns)
+
+    @pytest.mark.parametrize(
+        ("columns", "message"),
+        [
+            ({"forms": ["a"], "cpostags": [], "postags": ["X"]}, "1 words, but 0 cpostags"),
+            ({"forms": ["a", "b"], "postags": "XY"}, "postags is one string; give a list with an entry for e"),
+            ({"forms": ["a"], "lemmas": np.ma.array(["l"], mask=[True])}, "LEMMA is None, not a string"),
             ({"forms": ["a"], "postags": ["X", "Y"]}, "1 words, but 2 postags"),
             ({"forms": ["a"], "lemmas": []}, "1 words, but 0 lemmas"),
             ({"forms": "abc"}, "forms is one string; give a list of words"),
@@ -141,11 +169,6 @@ def test_what_could_not_be_read_back_is_not_written(rows, message, tmp_path):
     with pytest.raises(ConllError, match=f"^here:[78]: sentence 1.*{message}"):
         write_conll([sentence], tmp_path / "out")
     assert not list(tmp_path.iterdir())
-
-
-def test_a_comment_of_two_lines_is_not_written():
-    with pytest.raises(ConllError, match="holds a line end"):
-        format_sentence(Sentence([ROW], extras=[(0, "# a\nb")]))
 
 
 CELL = st.text(st.sampled_from("ab\t\n\r _"), max_size=3)

@@ -1,11 +1,11 @@
-"""What stands between the words of a sentence: comments, multi-word lines (``1-2``) and empty nodes (``1.1``)."""
+"""What stands between words: comments, multi-word lines (``1-2``) and empty nodes (``1.1``)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
 
-from mtparse.treebank.head_column import shown, small_int
+from mtparse.treebank.head_column import brief, shown, small_int
 
 COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
 """The columns' names in CoNLL-X. CoNLL-U calls the fourth and fifth UPOS and XPOS, the last DEPS and MISC."""
@@ -18,10 +18,10 @@ _DECLARED = re.compile(r"#\s*global\.columns\s*=(.*)")
 
 def comment_fault(text: str) -> str:
     """What is wrong with a comment: it declares other columns than the ten (CoNLL-U Plus)."""
-    if "global.columns" in text and (match := _DECLARED.fullmatch(text)):
-        if tuple(match[1].split()) not in (COLUMNS, _COLUMNS_U):
-            return f"global.columns declares other columns; the file must have {' '.join(_COLUMNS_U)}"
-    return ""
+    match = _DECLARED.fullmatch(text) if "global.columns" in text else None
+    if match is None or tuple(match[1].split()) in (COLUMNS, _COLUMNS_U):
+        return ""
+    return f"global.columns declares other columns; the file must have {' '.join(_COLUMNS_U)}"
 
 
 def column_fault(row: Sequence[str], text: str) -> str:
@@ -89,7 +89,7 @@ class ExtraRows:
             if place == before:
                 return f"empty node {shown(number)} is there twice"
             if place < before and place[0] == before[0]:
-                return f"empty node {shown(number)} comes after {before[0]}.{before[1]}; they must be in order"
+                return f"empty node {shown(number)} comes after {before[0]}.{before[1]}; order them"
         return ""
 
     def overlaps(self, number: str) -> bool:
@@ -105,32 +105,26 @@ def extras_fault(extras: Sequence[tuple[int, str]], words: int) -> str:
     """
     rows = ExtraRows()
     for extra in extras:
-        if not (isinstance(extra, (tuple, list)) and len(extra) == 2 and type(extra[0]) is int):
-            return f"{_quoted(extra)} is no pair of a position and a line"
+        if not (isinstance(extra, (tuple, list)) and len(extra) == 2 and hasattr(extra[0], "__index__")):
+            return f"{brief(extra)} is no pair of a position and a line"
         position, text = extra
         if not isinstance(text, str):
-            return f"{_quoted(text)} is no line, but of type {type(text).__name__}"
-        place = f"{_quoted(text)} stands before word {position + 1}"
+            return f"{brief(text)} is no line, but of type {type(text).__name__}"
         if not 0 <= position <= words:
-            return f"{place}, and there are {words} words" if position > 0 else f"{place}; positions begin at 0"
+            return f"{brief(text)} has position {position}; it must be from 0 to {words}, the number of words"
         if "\n" in text:
-            return f"{_quoted(text)} holds a line end"
+            return f"{brief(text)} holds a line end"
         if text.endswith("\r"):
-            return f"{_quoted(text)} must not end in CR"
+            return f"{brief(text)} must not end in CR"
         if text.startswith("#"):
             fault = comment_fault(text)
         else:
             row = text.split("\t")
             if not rows.kind(row[0]):
-                return f"{_quoted(text)} is no comment, multi-word line or empty node"
+                return f"{brief(text)} is no comment, multi-word line or empty node"
             fault = column_fault(row, text) or rows.fault(row[0], (position + 1,), position + 1)
             if not fault and rows.ends and rows.ends[-1][0] > words:
                 fault = f"it goes beyond the last word, {words}"
         if fault:
-            return f"{_quoted(text)}: {fault}"
+            return f"{brief(text)}: {fault}"
     return ""
-
-
-def _quoted(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:60] + "..."

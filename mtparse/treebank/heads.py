@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import index, itemgetter
 from typing import Any, overload
 
-from mtparse.treebank.head_column import head_value
+from mtparse.treebank.head_column import brief, head_value
 
 _head_of = itemgetter(6)
 _NUMERALS = [str(number) for number in range(1, 2001)]
@@ -35,13 +35,13 @@ def integers(heads: Iterable[int]) -> list[int]:
     if getattr(dtype, "kind", "") in ("i", "u") and not hasattr(heads, "mask"):
         return list(heads.tolist())  # type: ignore[attr-defined]
     if isinstance(heads, (str, bytes)) or not isinstance(heads, Iterable):
-        raise TypeError(f"heads must be a sequence of integers, not {_shown(heads)}")
+        raise TypeError(f"heads must be a sequence of integers, not {brief(heads)}")
     entries: list[Any] = list(heads)
     try:
         return list(map(index, entries))
     except TypeError:
         wrong = next(entry for entry in entries if not _is_integer(entry))
-        raise TypeError(f"head {_shown(wrong)}: a head is an integer") from None
+        raise TypeError(f"head {brief(wrong)}: a head is an integer") from None
 
 
 def _is_integer(entry: Any) -> bool:
@@ -50,11 +50,6 @@ def _is_integer(entry: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:40] + "..."
 
 
 def head_texts(heads: Iterable[int]) -> list[str]:

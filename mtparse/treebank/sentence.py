@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
 from mtparse.errors import ConllError
 from mtparse.treebank.extras import COLUMNS, extras_fault
+from mtparse.treebank.head_column import brief
 from mtparse.treebank.heads import Heads, head_texts, numerals
 
 MAX_TRAINED = 2000
@@ -220,7 +221,7 @@ def _cells(name: str, column: Iterable[str]) -> list[str]:
         raise ValueError(f"{name} is one string; give a list of words" if name == "forms" else
                          f"{name} is one string; give a list with an entry for each word")
     if not isinstance(found, Iterable):
-        raise TypeError(f"{name} is {found!r}; give a list of strings, one a word")
+        raise TypeError(f"{name} is {brief(found)}; give a list of strings, one a word")
     return list(found)
 
 
@@ -250,7 +251,7 @@ def format_sentence(sentence: Sentence) -> str:
 
 
 def _text(sentence: Sentence) -> str:
-    """The lines of the words, with line ends between them; what is no sentence is refused as `require_well_formed` says."""
+    """The lines of the words, with line ends between them; raises what `require_well_formed` raises."""
     if not isinstance(sentence, Sentence):
         kind = type(sentence).__name__
         raise TypeError(f"a Sentence is needed, not a {kind}; Sentence.from_words makes one of words")
@@ -274,7 +275,7 @@ def _text(sentence: Sentence) -> str:
         raise ConllError(sentence.path, sentence.line, f"sentence {sentence.number} has no words")
     for number, row in enumerate(rows, 1):
         if fault := _row_fault(row, number):
-            line = sentence.lines[number - 1] if number <= len(sentence.lines) else sentence.line
+            line = line_of(sentence, number)
             raise ConllError(sentence.path, line, f"sentence {sentence.number}: word {number}: {fault}")
     return text
 
@@ -316,6 +317,11 @@ def require_well_formed(sentence: Sentence) -> None:
     _text(sentence)
 
 
+def line_of(sentence: Sentence, word: int) -> int:
+    """The physical line of a word, from 1; of one that was added by hand, that of the sentence."""
+    return sentence.lines[word - 1] if word <= len(sentence.lines) else sentence.line
+
+
 def _row_fault(row: Sequence[str], number: int) -> str:
     if not isinstance(row, (list, tuple)):
         return f"the row is of type {type(row).__name__}, not a list of ten columns"
@@ -352,3 +358,17 @@ def require_parsable(sentence: Sentence) -> None:
     """
     if message := unparsable(sentence):
         raise ConllError(sentence.path, sentence.line, f"sentence {sentence.number}: {message}")
+
+
+def require_sentences(name: str, given: object) -> None:
+    """Refuse what cannot be iterated over, a single sentence too, where an iterable of them is needed.
+
+    Raises
+    ------
+    TypeError
+        With the name of the argument.
+    """
+    if isinstance(given, Sentence):
+        raise TypeError(f"{name} is one Sentence; give a list of them")
+    if not (hasattr(given, "__iter__") or hasattr(given, "__getitem__")):
+        raise TypeError(f"{name} is {brief(given)}; give a list of Sentence, or what read_conll returns")

@@ -47,7 +47,8 @@ def sentences(draw):
             if kind == "#":
                 extras.append((place, "#" + draw(COMMENTS)))
             else:
-                number = f"{place}.{count}" if kind == "." else f"{place + 1}-{draw(st.integers(place + 1, size))}"
+                span = f"{place + 1}-{draw(st.integers(place + 1, size))}" if kind == "-" else ""
+                number = span or f"{place}.{count}"
                 extras.append((place, "\t".join(row(number, draw(CELLS)))))
     rows = [row(number, "_" if head < 0 else str(head)) for number, head in enumerate(heads, 1)]
     return Sentence(rows, heads, extras=extras)

@@ -1,9 +1,10 @@
-"""Comments, multi-word lines and empty nodes: written where they belong, and only if they could be read back."""
+"""Comments, multi-word lines and empty nodes: in their places, written only if they could be read back."""
 
 from __future__ import annotations
 
 import io
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,13 +36,17 @@ def test_they_are_written_in_the_order_of_their_positions():
     assert back.extras == sorted(sentence.extras, key=lambda extra: extra[0])
 
 
+def test_positions_are_integers_of_any_type():
+    assert format_sentence(made((np.int64(1), "# c"))) == format_sentence(made((1, "# c")))
+
+
 REFUSED = [
     ((0, "no hash"), "'no hash' is no comment, multi-word line or empty node"),
     ((1, " "), "' ' is no comment, multi-word line or empty node"),
     ((1, ""), "'' is no comment"),
     ((2, "3\tc" + "\t_" * 8), "is no comment, multi-word line or empty node"),
-    ((-1, "# c"), "'# c' stands before word 0; positions begin at 0"),
-    ((3, "# c"), "'# c' stands before word 4, and there are 2 words"),
+    ((-1, "# c"), "'# c' has position -1; it must be from 0 to 2, the number of words"),
+    ((3, "# c"), "'# c' has position 3; it must be from 0 to 2, the number of words"),
     ((0, None), "None is no line, but of type NoneType"),
     ((0, b"# c"), "is no line, but of type bytes"),
     ((0.0, "# c"), "is no pair of a position and a line"),
@@ -72,8 +77,8 @@ def test_what_could_not_be_read_back_is_not_written(extra, message, tmp_path):
 NODES = [
     (["1.1", "1.1"], "empty node '1.1' is there twice"),
     (["1.1", "1.01"], "empty node '1.01' is there twice"),
-    (["1.10", "1.9"], "empty node '1.9' comes after 1.10; they must be in order"),
-    (["1.2", "1.3", "1.1"], "empty node '1.1' comes after 1.3; they must be in order"),
+    (["1.10", "1.9"], "empty node '1.9' comes after 1.10; order them"),
+    (["1.2", "1.3", "1.1"], "empty node '1.1' comes after 1.3; order them"),
 ]
 
 

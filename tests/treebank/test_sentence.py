@@ -105,7 +105,8 @@ class TestFromWords:
     def test_any_iterables(self):
         wanted = Sentence.from_words(["a", "b"], cpostags=["C", "D"], postags=["X", "Y"], heads=[2, 0])
         arrays = Sentence.from_words(
-            np.array(["a", "b"]), cpostags=np.array(["C", "D"]), postags=np.array(["X", "Y"]), heads=np.array([2, 0])
+            np.array(["a", "b"]), cpostags=np.array(["C", "D"]), postags=np.array(["X", "Y"]),
+            heads=np.array([2, 0]),
         )  # fmt: skip
         lazy = Sentence.from_words(iter("ab"), cpostags=iter("CD"), postags=iter("XY"), heads=iter([2, 0]))
         assert wanted.rows == arrays.rows == lazy.rows
@@ -128,7 +129,7 @@ class TestFromWords:
         ("columns", "message"),
         [
             ({"forms": ["a"], "cpostags": [], "postags": ["X"]}, "1 words, but 0 cpostags"),
-            ({"forms": ["a", "b"], "postags": "XY"}, "postags is one string; give a list with an entry for e"),
+            ({"forms": ["a", "b"], "postags": "XY"}, "postags is one string; give a list with an entry"),
             ({"forms": ["a"], "lemmas": np.ma.array(["l"], mask=[True])}, "LEMMA is None, not a string"),
             ({"forms": ["a"], "postags": ["X", "Y"]}, "1 words, but 2 postags"),
             ({"forms": ["a"], "lemmas": []}, "1 words, but 0 lemmas"),
@@ -187,21 +188,64 @@ def test_written_is_read_back(rows, counted):
     assert back.rows == rows
 
 
-@pytest.mark.parametrize(
-    ("sentence", "error", "message"),
-    [
-        (["a", "b"], TypeError, "a Sentence is needed, not a list; Sentence.from_words makes one of words"),
-        (Sentence([ROW[:3]]), ConllError, "word 1: 3 columns, 10 expected"),
-        (Sentence([["1", "a", "_", "X", None, "_", *ROW[6:]]]), ConllError, "POSTAG is None, not a string"),
-        (Sentence([["1", 5, *ROW[2:]]]), ConllError, "FORM is 5, not a string"),
-    ],
-)
+NO_SENTENCES = [
+    (["a", "b"], TypeError, "a Sentence is needed, not a list; Sentence.from_words makes one of words"),
+    *((Sentence(rows), ConllError, message) for rows, message in FAULTS),
+    (Sentence([[*ROW[:8], None, "_"]]), ConllError, "word 1: PHEAD is None, not a string"),
+    (Sentence([["1", 5, *ROW[2:]]]), ConllError, "word 1: FORM is 5, not a string"),
+    (Sentence([5]), ConllError, "word 1: the row is of type int, not a list of ten columns"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "error", "message"), NO_SENTENCES)
 def test_what_is_no_sentence_is_not_parsed(sentence, error, message, run):
-    """Those before it are."""
-    parsed = Parser.load(run).parse([made(), sentence])
+    """Those before it are, and it has no scores."""
+    parser = Parser.load(run)
+    parsed = parser.parse([made(), sentence, made()])
     assert len(next(parsed)) == 3
     with pytest.raises(error, match=message):
         next(parsed)
+    with pytest.raises(error, match=message):
+        parser.scores(sentence)
+
+
+@pytest.mark.parametrize(("sentence", "error", "message"), NO_SENTENCES[1:])
+def test_what_is_no_sentence_is_not_scored(sentence, error, message):
+    good = Sentence([ROW])
+    for sides in (([sentence], [good]), ([good], [sentence]), ([sentence], [sentence])):
+        with pytest.raises(error, match=message):
+            evaluate(*sides)
+
+
+def test_words_added_by_hand_have_the_line_of_their_sentence():
+    longer, other = (Sentence([list(ROW)], path="here", line=7) for _ in range(2))
+    longer.rows.append(["2", "b", *ROW[2:]])
+    other.rows.append(["2", "c", *ROW[2:]])
+    shorter = Sentence([ROW], path="here", line=7)
+    for system, message in ((other, "this file has word 2, 'c'"), (shorter, "ends after 1 words")):
+        with pytest.raises(ConllError, match=f"^here:7: sentence 1:? {message}"):
+            evaluate([longer], [system])
+    with pytest.raises(ConllError, match="here ends after sentence 1, line 7"):
+        evaluate([longer, longer], [longer])
+    longer.rows[1][6] = "9"
+    with pytest.raises(ConllError, match=r"^here:7: sentence 1: HEAD 9 of word 2 is out of range"):
+        evaluate([longer], [longer])
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda x, run: Parser.load(run).parse(x), "sentences"),
+        (lambda x, run: write_conll(x, io.StringIO()), "sentences"),
+        (lambda x, run: evaluate(x, []), "gold"),
+        (lambda x, run: evaluate([], x), "system"),
+    ],
+)
+def test_what_holds_no_sentences(call, name, run):
+    with pytest.raises(TypeError, match=f"{name} is one Sentence; give a list of them"):
+        call(made(), run)
+    with pytest.raises(TypeError, match=f"{name} is None; give a list of Sentence, or what read_conll"):
+        call(None, run)
 
 
 @pytest.mark.parametrize("name", ["lemmas", "postags", "cpostags", "feats", "deprels"])

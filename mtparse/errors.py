@@ -29,6 +29,10 @@ class ConllError(MtparseError, ValueError):
         place = f"{self.path}:{line}" if line else self.path
         super().__init__(f"{place}: {message}")
 
+    def __reduce__(self) -> tuple:
+        # by default an exception is made again of its text alone; a pool of processes would wait for ever
+        return type(self), (self.path, self.line, self.message), self.__dict__
+
 
 class ModelError(MtparseError):
     """A model file that is damaged, truncated, of another version, or no model file at all."""
@@ -56,6 +60,9 @@ class NumericsError(MtparseError):
             f"training sentence {sentence + 1}, pass {number}: a score is not finite, or the loss is below 0 "
             "(the gold tree is not in the tree family); training stops, as nothing later could be trusted"
         )
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.sentence, self.number), self.__dict__  # see ConllError
 
 
 class NoTreeError(MtparseError, ValueError):

@@ -308,10 +308,21 @@ def apply_overrides(values: dict, overrides: Iterable[str]) -> dict:
 
     The value is YAML and means what it would mean in the file; with nothing after ``=`` the key returns
     to its default. ``data.valid.words=500`` replaces the whole of ``data.valid``.
+
+    Raises
+    ------
+    ConfigError
+        The first fault.
+    TypeError
+        If ``overrides`` is a single string, or holds what is none.
     """
+    if isinstance(overrides, str):
+        raise TypeError(f"overrides is one string; give a list of settings: [{overrides!r}]")
     values = dict(values)
     known = config_keys()
     for text in overrides:
+        if not isinstance(text, str):
+            raise TypeError(f"an override is {text!r}; it must be a string KEY=VALUE")
         override = parse_override(text)
         key, source = override.dotted, override.source
         if any(name.startswith(key + ".") for name in known):
@@ -344,6 +355,8 @@ def load_config(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Confi
     ------
     ConfigError
         The first fault of the file or of an override, on one line.
+    TypeError
+        If ``overrides`` is a single string, or holds what is none.
     """
     path = os.fspath(path)
     source = printable(path)

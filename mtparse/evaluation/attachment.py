@@ -17,7 +17,8 @@ from itertools import zip_longest
 from typing import NoReturn
 
 from mtparse.errors import ConllError
-from mtparse.treebank.sentence import Sentence
+from mtparse.treebank.head_column import word_fault
+from mtparse.treebank.sentence import Sentence, line_of, require_sentences, require_well_formed
 
 
 @lru_cache(maxsize=1 << 16)
@@ -123,8 +124,9 @@ def evaluate(gold: Iterable[Sentence], system: Iterable[Sentence], *, punctuatio
     Raises
     ------
     ConllError
-        If the two differ in a form or a sentence boundary, if one ends early, or if a head is missing
-        on either side.
+        If the two differ in a form or a sentence boundary, if one ends early, if a head is missing on either
+        side or one of ``gold`` is beyond its sentence, or at a sentence made by hand that could not be
+        written and read back. The heads need not form a tree on either side.
     TypeError
         If a side holds anything but sentences, such as the name of a file.
     """
@@ -142,6 +144,8 @@ def evaluate_sentences(
 
     ``system_name`` is what errors call the system's file.
     """
+    require_sentences("gold", gold)
+    require_sentences("system", system)
     last_gold = last_system = None
     for right, guess in zip_longest(gold, system):
         if guess is None and isinstance(right, Sentence):
@@ -270,20 +274,19 @@ def _score(gold: Sentence, system: Sentence, punctuation: bool) -> Scores:
             f"each side must be an iterable of Sentence, and this holds a {type(other).__name__}; "
             "read_conll reads a file"
         )
+    require_well_formed(gold)
+    require_well_formed(system)
     forms = gold.forms
     if forms != system.forms:
         _fail_difference(gold, system)
-    for sentence in (gold, system):
-        if not sentence.has_heads:
-            word = sentence.heads.index(-1)
-            raise ConllError(
-                sentence.path,
-                sentence.lines[word],
-                f"sentence {sentence.number}: HEAD missing (_) for word {word + 1}; nothing to score there",
-            )
+    rights, guesses = list(gold.heads), list(system.heads)
+    if min(rights) < 0 or max(rights) > len(rights) or -1 in guesses:
+        _refuse_heads(gold, len(gold))
+        _refuse_heads(system, math.inf)
     heads = labels = both = scored = 0
+    guessed_labels = system.deprels
     for form, right, guess, label, guessed in zip(
-        forms, gold.heads, system.heads, gold.deprels, system.deprels, strict=True
+        forms, rights, guesses, gold.deprels, guessed_labels, strict=True
     ):
         if not punctuation and is_punctuation(form):
             continue
@@ -291,31 +294,45 @@ def _score(gold: Sentence, system: Sentence, punctuation: bool) -> Scores:
         heads += right == guess
         labels += label == guessed
         both += right == guess and label == guessed
-    labelled = len(system) - system.deprels.count("_")
+    labelled = len(system) - guessed_labels.count("_")
     return Scores(heads, labels, both, scored, len(gold), 1, int(heads == scored), labelled)
+
+
+def _refuse_heads(sentence: Sentence, size: float) -> None:
+    """Refuse the first head that is missing, no integer, or beyond so many words."""
+    for word, (head, row) in enumerate(zip(sentence.heads, sentence.rows, strict=True), 1):
+        if row[6] == "_":
+            fault = f"HEAD missing (_) for word {word}; nothing to score there"
+        elif head == -1 or (size < math.inf and not 0 <= head <= size):
+            fault = word_fault(word, row[6], size, loops=True)
+        else:
+            continue
+        raise ConllError(sentence.path, line_of(sentence, word), f"sentence {sentence.number}: {fault}")
 
 
 def _fail_difference(gold: Sentence, system: Sentence) -> NoReturn:
     """Raise the error that names the first word in which two sentences differ."""
     words = enumerate(zip(gold.forms, system.forms, strict=False))
     index = next((i for i, (right, guess) in words if right != guess), min(len(gold), len(system)))
-    where, line = f"sentence {system.number}", system.lines[min(index, len(system) - 1)]
+    where, line = f"sentence {system.number}", line_of(system, min(index + 1, len(system)))
     if index == len(gold):
-        end = f"in {gold.path} it ends at line {gold.lines[-1]} after {len(gold)} words"
+        end = f"in {gold.path} it ends at line {line_of(gold, len(gold))} after {len(gold)} words"
         message = f"{where} has {_word(system, index)}, but {end}"
     elif index == len(system):
-        place = f"{gold.path}:{gold.lines[index]}"
+        place = f"{gold.path}:{line_of(gold, index + 1)}"
         more = f"{place} has {_word(gold, index)}"
         message = f"{where} ends after {len(system)} words, but {more}"
     else:
-        place = f"{gold.path}:{gold.lines[index]}"
+        place = f"{gold.path}:{line_of(gold, index + 1)}"
         message = f"{where}: this file has {_word(system, index)}, but {place} has {_word(gold, index)}"
     raise ConllError(system.path, line, message)
 
 
 def _fail_early_end(rest: Sentence, role: str, last: Sentence | None) -> NoReturn:
     """Raise the error for the file of the given role, which ends where `rest` begins in the other."""
-    end = f"{last.path} ends after sentence {last.number}, line {last.lines[-1]}" if last else "is empty"
+    end = "is empty"
+    if last:
+        end = f"{last.path} ends after sentence {last.number}, line {line_of(last, len(last))}"
     raise ConllError(rest.path, rest.line, f"sentence {rest.number} begins here, but the {role} file {end}")
 
 

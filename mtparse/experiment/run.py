@@ -74,7 +74,11 @@ def train(
         Whatever is wrong with the config, the data or the directory.
     KeyboardInterrupt
         With the way to go on, where there is one.
+    TypeError
+        If ``config`` is none, but the name of its file, say.
     """
+    if not isinstance(config, Config):
+        raise TypeError(f"a Config is needed, not a {type(config).__name__}; load_config reads one")
     progress = progress or Progress(quiet=True)
     threads = thread_count(jobs or config.threads)
     if not resume:

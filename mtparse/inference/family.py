@@ -21,6 +21,7 @@ single-root families too, so that an empty sentence is no special case to caller
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,7 +58,8 @@ class TreeFamily:
     All methods take ``scores``, array-like of shape (n + 1, n + 1), ``scores[head, modifier]``, converted to
     float64 and never changed. They raise ``ValueError`` for another shape, and for NaN, ``+inf`` or a finite
     score beyond `LARGEST_SCORE` in any cell but those of column 0 and the diagonal; the message names the
-    cell. Forbid an arc by ``-inf``. Masked arrays and complex numbers are a ``TypeError``.
+    cell. Forbid an arc by ``-inf``. Masked arrays, lists that hold one, and what is no real number (complex
+    numbers, texts, dates, records) are a ``TypeError``.
     """
 
     trees: str = "nonprojective"
@@ -205,13 +207,36 @@ FAMILIES = {(trees, root): TreeFamily(trees, root) for trees in TREES for root i
 """Every family by its two names."""
 
 
+_NO_NUMBERS = (str, bytes, complex, np.datetime64, np.timedelta64)
+"""What float() or numpy would make a number of, cell by cell."""
+
+
+def _masked(scores: Any) -> bool:
+    """Whether there is a masked array in a list or a list of lists: numpy would take what is under masks."""
+    if isinstance(scores, (list, tuple)):
+        return any(map(_masked, scores))
+    return isinstance(scores, np.ma.MaskedArray)
+
+
 def _checked(scores: ArrayLike) -> NDArray[np.float64]:
     """``scores`` as a C-contiguous float64 matrix fit for the kernels; the input itself where possible."""
-    if isinstance(scores, np.ma.MaskedArray):
-        raise TypeError("scores is a masked array; forbid arcs by -inf: scores.filled(-np.inf)")
-    if np.iscomplexobj(scores):
+    if _masked(scores):
+        raise TypeError("scores has a masked array; forbid arcs by -inf: scores.filled(-np.inf)")
+    given = np.asarray(scores)
+    if given.dtype.kind == "c":
         raise TypeError("scores are complex; they must be real numbers")
-    found: NDArray[np.float64] = np.ascontiguousarray(scores, dtype=np.float64)
+    if given.dtype.kind not in "biufO":
+        raise TypeError(f"scores are of type {given.dtype}; they must be real numbers")
+    if given.dtype.kind == "O" and any(_masked(cell) or isinstance(cell, _NO_NUMBERS) for cell in given.flat):
+        raise TypeError("scores hold what is no number; they must be real numbers")
+    try:
+        found: NDArray[np.float64] = np.ascontiguousarray(given, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(
+            f"a score is too large for float64; one is -inf (arc forbidden) or within ±{LARGEST_SCORE:g}"
+        ) from None
+    except TypeError as error:
+        raise TypeError(f"scores hold what is no real number: {error}") from None
     if not found.flags.writeable:
         # Read-only arrays are a type of their own to numba: another compilation of every kernel.
         found = found.copy()

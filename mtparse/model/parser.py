@@ -10,7 +10,7 @@ from itertools import islice
 
 import numpy as np
 
-from mtparse.errors import ConllError, InputWarning, ModelError, MtparseError
+from mtparse.errors import InputWarning, ModelError, MtparseError
 from mtparse.features.scorer import Scorer, arc_scores
 from mtparse.features.templates import Template
 from mtparse.inference.dispatch import best_tree_address, call_best_tree
@@ -20,7 +20,12 @@ from mtparse.runtime.incoming import Incoming, incoming
 from mtparse.runtime.jit import kernel
 from mtparse.runtime.threads import Workers
 from mtparse.treebank.inventory import Comparison, Inventory
-from mtparse.treebank.sentence import Sentence, require_parsable, require_well_formed
+from mtparse.treebank.sentence import (
+    Sentence,
+    require_parsable,
+    require_sentences,
+    require_well_formed,
+)
 
 BATCH = 32
 """Sentences that a thread parses at a time."""
@@ -124,7 +129,15 @@ class Parser:
         Those of a log-linear model are log-probabilities up to a constant: ``family.marginals(scores)`` are
         what the model was trained to get right. Those of a perceptron or a max-margin model are on no such
         scale: what is computed of them looks like probabilities, but is not.
+
+        Raises
+        ------
+        ConllError
+            If the words of a sentence made by hand could not be written and read back.
+        TypeError
+            If it is no `Sentence`.
         """
+        require_well_formed(sentence)
         return self._scorer.scores(sentence.rows)
 
     def parse(
@@ -154,7 +167,7 @@ class Parser:
             If the decoder's name is none of these.
         ConllError
             At a sentence of more than `mtparse.treebank.sentence.MAX_PARSED` words, and at one made by hand
-            whose rows are not ten texts each.
+            whose words could not be written and read back, see `mtparse.treebank.sentence.format_sentence`.
         TypeError
             If ``sentences`` is a single one, and at what is not a `Sentence`. What the source of the
             sentences raises is raised again. Either way all sentences before are yielded first.
@@ -171,8 +184,7 @@ class Parser:
         """
         if decoder not in DECODERS:
             raise ValueError(f"decoder is {decoder!r}; it can be {', '.join(DECODERS)}")
-        if isinstance(sentences, Sentence):
-            raise TypeError("sentences is one Sentence; give a list of them: parse([sentence])")
+        require_sentences("sentences", sentences)
         projective = (self.model.decoder if decoder == "auto" else decoder) == "eisner"
         return Incoming(self._parse(sentences, projective, threads))
 
@@ -187,19 +199,9 @@ class Parser:
         comparison = None if self._inventory is None else Comparison(self._inventory)
 
         def encoded(batch: list[Sentence]) -> Iterator[tuple]:
-            """A batch with its words numbered; of one with a faulty sentence, what stands before that."""
+            """A batch with its words numbered."""
             nonlocal comparison
-            try:
-                numbers = scorer.encode([s.rows for s in batch])
-            except (IndexError, TypeError):
-                for place, sentence in enumerate(batch):
-                    try:
-                        require_well_formed(sentence)
-                    except ConllError as fault:  # made or changed by hand
-                        failures.append(fault)
-                        yield from encoded(batch[:place])
-                        return
-                raise
+            numbers = scorer.encode([s.rows for s in batch])
             if comparison is not None:
                 comparison.see(s.rows for s in batch)
                 if differences := comparison.differences():
@@ -214,15 +216,12 @@ class Parser:
             try:
                 for sentence in incoming(sentences):
                     if sentence is not None:
-                        if not isinstance(sentence, Sentence):
-                            require_well_formed(sentence)
+                        require_well_formed(sentence)
                         require_parsable(sentence)
                         batch.append(sentence)
                     if len(batch) == BATCH or sentence is None:
                         yield from encoded(batch)
                         batch = []
-                        if failures:
-                            return
                     if sentence is None:
                         yield None
             except Exception as error:

@@ -19,8 +19,9 @@ from typing import IO, Any, BinaryIO, TextIO
 from mtparse.runtime.files import atomic_writer
 from mtparse.runtime.incoming import Incoming, incoming
 from mtparse.treebank.byte_source import Source, check_encoding, source_name
+from mtparse.treebank.head_column import brief
 from mtparse.treebank.reader import Reader
-from mtparse.treebank.sentence import Sentence, format_sentence
+from mtparse.treebank.sentence import Sentence, format_sentence, require_sentences
 
 
 def _gzip_file(file: IO) -> gzip.GzipFile:
@@ -85,9 +86,13 @@ def read_conll(
         If the file cannot be opened or read.
     ValueError
         If ``format`` or ``heads`` is none of the above, or if ``source`` is the text itself.
+    TypeError
+        If ``source`` is neither a name nor a path nor a stream.
     """
     if isinstance(source, str) and ("\n" in source or "\t" in source):
         raise ValueError("source is the text of a treebank, not the name of a file; use parse_conll(text)")
+    if not (isinstance(source, (str, os.PathLike)) or hasattr(source, "read")):
+        raise TypeError(f"source is {brief(source)}; give a file's name, a path or a stream")
     if isinstance(source, io.TextIOBase):
         encoding = "utf-8"
     if format not in FORMATS:
@@ -99,7 +104,15 @@ def read_conll(
 
 
 def parse_conll(text: str, **options: Any) -> Iterator[Sentence]:
-    """Read a treebank from a text; options and errors are those of `read_conll`, the file is ``<stream>``."""
+    """Read a treebank from a text; options and errors are those of `read_conll`, the file is ``<stream>``.
+
+    Raises
+    ------
+    TypeError
+        If it is no string.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"text is {brief(text)}, no string; read_conll reads files and streams")
     return read_conll(io.StringIO(text), **options)
 
 
@@ -125,7 +138,13 @@ def write_conll(
         At a sentence that could not be read back, see `mtparse.treebank.sentence.format_sentence`.
     OSError
         If the target cannot be written.
+    TypeError
+        If ``sentences`` holds anything else, or is a single one; if ``target`` is neither a name nor a path
+        nor a stream.
     """
+    require_sentences("sentences", sentences)
+    if not (isinstance(target, (str, os.PathLike)) or hasattr(target, "write")):
+        raise TypeError(f"target is {brief(target)}; give a file's name, a path or a stream")
     encoding = check_encoding(encoding)
     if isinstance(target, TextIO | io.TextIOBase):
         for sentence in incoming(sentences):

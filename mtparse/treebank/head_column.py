@@ -32,6 +32,12 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "...")
 
 
+def brief(value: object) -> str:
+    """Return an argument of any type as Python shows it, not too long for a message."""
+    text = repr(value)
+    return text if len(text) <= 40 else text[:40] + "..."
+
+
 def word_fault(word: int, text: str, size: float, required: bool = True, loops: bool = False) -> str:
     """Return what is wrong with the head of one word, looked at alone; empty if nothing is.
 

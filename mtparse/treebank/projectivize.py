@@ -16,6 +16,7 @@ from mtparse.treebank.trees import (
     is_projective,
     is_tree,
     roots,
+    word_heads,
 )
 
 
@@ -40,12 +41,14 @@ def projectivize(heads: HeadArray, root: str = "multi") -> np.ndarray:
 
     Raises
     ------
+    TypeError
+        If the heads are no integers, as floats and masked entries are not.
     ValueError
         If the heads are no tree or ``root`` is neither value.
     """
     if root not in ("multi", "single"):
         raise ValueError(f"root is {root!r}; it can be multi or single")
-    heads = np.asarray(heads).tolist()
+    heads = [-1, *word_heads(heads)]
     if not is_tree(heads):
         raise ValueError("the heads do not form a tree, so it cannot be made projective")
     if not crossing_arcs(heads) and (root == "multi" or len(roots(heads)) <= 1):

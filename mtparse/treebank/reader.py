@@ -16,14 +16,11 @@ from operator import eq, itemgetter
 
 from mtparse.errors import ConllError, InputWarning
 from mtparse.treebank.byte_source import InputError, Source, read_lines
+from mtparse.treebank.extras import ExtraRows, column_fault, comment_fault
 from mtparse.treebank.head_column import shown, small_int, word_fault
-from mtparse.treebank.sentence import COLUMNS, Sentence
+from mtparse.treebank.sentence import Sentence
 
 _WORD = re.compile(r"[0-9]+")
-_RANGE = re.compile(r"([0-9]+)-([0-9]+)")
-_EMPTY_NODE = re.compile(r"([0-9]+)\.[0-9]+")
-_DECLARED = re.compile(r"#\s*global\.columns\s*=(.*)")
-_COLUMNS_U = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 _id_of, _head_of = itemgetter(0), itemgetter(6)
 
 
@@ -161,11 +158,8 @@ class Reader:
 
     def check_comment(self, place: int, text: str) -> None:
         """Refuse a declaration of other columns than the ten (CoNLL-U Plus)."""
-        if "global.columns" not in text or not (match := _DECLARED.fullmatch(text)):
-            return
-        if tuple(match[1].split()) not in (COLUMNS, _COLUMNS_U):
-            wanted = " ".join(_COLUMNS_U)
-            self.fault(place, f"global.columns declares other columns; the file must have {wanted}")
+        if "global.columns" in text and (fault := comment_fault(text)):
+            self.fault(place, fault)
 
     def decode(self, block: list[bytes], first: int) -> list[str]:
         """Return the lines as text, without their ends."""
@@ -201,7 +195,7 @@ class Reader:
         rows: list[list[str]] = []
         places: list[int] = []
         extras: list[tuple[int, str]] = []
-        spans: list[tuple[int, int]] = []
+        more = ExtraRows()
         due = (1,)
         words = False
         for place, text in enumerate(lines[leading:], first + leading):
@@ -211,11 +205,11 @@ class Reader:
             row = text.split("\t")
             if self.short_rows and len(row) == 8:
                 row += ["_", "_"]
-            fault = _column_fault(row, text)
+            fault = column_fault(row, text)
             if fault:
                 self.sentence_fault(place, fault)
-            span, node = _RANGE.fullmatch(row[0]), _EMPTY_NODE.fullmatch(row[0])
-            if not span and not node:
+            kind = more.kind(row[0])
+            if not kind:
                 words = True
                 if not fault and row[0] != str(due[0]) and row[0] not in map(str, due):
                     hint = "; a blank line must separate sentences" if row[0] == "1" else ""
@@ -228,27 +222,19 @@ class Reader:
             if fault:
                 continue
             if self.format == "conllx":
-                kind = "a multi-word line" if span else "an empty node"
                 message = f"{kind} ({row[0][:20]}) is not allowed in CoNLL-X; set format: conllu"
                 self.sentence_fault(place, message)
-            elif node and small_int(node[1]) + 1 not in due:
-                message = f"empty node {shown(row[0])} is out of place, {due[0] - 1} expected in front"
-                self.sentence_fault(place, message)
-            elif span and small_int(span[1]) not in due:
-                message = f"multi-word line {shown(row[0])} is out of place, {due[0]} expected in front"
-                self.sentence_fault(place, message)
-            elif span and small_int(span[2]) < small_int(span[1]):
-                self.sentence_fault(place, f"multi-word line {shown(row[0])} ends before it begins")
-            elif span:
-                if any(small_int(span[1]) <= end for end, _ in spans):
-                    message = f"multi-word line {shown(row[0])} overlaps another"
-                    self.sentence_oddity(place, message)
-                spans.append((small_int(span[2]), place))
+            else:
+                overlaps = more.overlaps(row[0])
+                if fault := more.fault(row[0], due, due[0], place):
+                    self.sentence_fault(place, fault)
+                elif overlaps:
+                    self.sentence_oddity(place, f"multi-word line {shown(row[0])} overlaps another")
             extras.append((len(rows), text))
         if not words:
             self.sentence_fault(first + leading, "no words, only multi-word lines or empty nodes")
             return rows, places, extras
-        for end, place in spans:
+        for end, place in more.ends:
             if end >= max(due):
                 message = f"the multi-word line goes beyond the last word, {max(due) - 1}"
                 self.sentence_fault(place, message)
@@ -283,22 +269,6 @@ def _split(text: str) -> list[str]:
 def _as_ascii(raw: bytes) -> str:
     """What can be read in any encoding, tabs, line ends and digits among it; the rest as question marks."""
     return raw.decode("ascii", "replace").replace("\ufffd", "?")
-
-
-def _column_fault(row: list[str], text: str) -> str:
-    """Return what is wrong with the columns of a row; empty if nothing is."""
-    if len(row) != 10:
-        hint = ""
-        if len(row) == 1 and len(text.split()) > 1:
-            hint = "; blanks separate the columns, the tabs seem lost"
-        elif "\r" in text:
-            hint = "; there are CR characters inside the line, convert the line ends to LF"
-        columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
-        return f"{columns} found, 10 expected, separated by tabs{hint}"
-    if "" in row:
-        index = row.index("")
-        return f"column {index + 1} ({COLUMNS[index]}) is empty; put _ where there is no value"
-    return ""
 
 
 def _due_after(text: str, due: tuple[int, ...]) -> tuple[int, ...]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from operator import index, itemgetter
-from typing import overload
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 from mtparse.errors import ConllError
-from mtparse.treebank.head_column import head_value
-
-COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
-"""The columns' names in CoNLL-X. CoNLL-U calls the fourth and fifth UPOS and XPOS, the last DEPS and MISC."""
+from mtparse.treebank.extras import COLUMNS, extras_fault
+from mtparse.treebank.head_column import brief
+from mtparse.treebank.heads import Heads, head_texts, numerals
 
 MAX_TRAINED = 2000
 """Words of a sentence that can be trained on: the features of its arcs then take about half a gigabyte."""
@@ -22,77 +20,7 @@ more, and both some minutes. Ten times the length would be a hundred times the m
 _MADE = "<memory>"
 """In the place of the file, for a sentence that was not read from one."""
 
-_id_of, _head_of = itemgetter(0), itemgetter(6)
-
-
-def _ids(words: int) -> list[str]:
-    return [str(number) for number in range(1, words + 1)]
-
-
-_IDS = _ids(MAX_TRAINED)
-
-
-class _Values(dict):
-    """The heads that texts of the HEAD column stand for."""
-
-    def __missing__(self, text: str) -> int:
-        return head_value(text)
-
-
-_VALUES = _Values({"_": -1, "0": 0, **{text: number for number, text in enumerate(_IDS, 1)}})
-
-
-class Heads(Sequence[int]):
-    """The heads of a sentence's words, as they stand in its rows: to change one is to change its row.
-
-    Equal to a list of the same numbers. -1 stands for ``_``, and for what is no integer.
-    """
-
-    __slots__ = ("_rows",)
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, rows: list[list[str]]) -> None:
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter([_VALUES[text] for text in map(_head_of, self._rows)])
-
-    @overload
-    def __getitem__(self, word: int) -> int: ...
-    @overload
-    def __getitem__(self, word: slice) -> list[int]: ...
-    def __getitem__(self, word: int | slice) -> int | list[int]:
-        if isinstance(word, slice):
-            return list(self)[word]
-        return int(_VALUES[self._rows[word][6]])
-
-    def __setitem__(self, word: int, head: int) -> None:
-        self._rows[word][6] = _head_text(head)
-
-    def __contains__(self, head: object) -> bool:
-        return head in list(self)
-
-    def count(self, head: int) -> int:
-        """How many words have this head."""
-        return list(self).count(head)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, (Heads, list, tuple)):
-            return list(self) == list(other)
-        return NotImplemented
-
-    def __repr__(self) -> str:
-        return repr(list(self))
-
-
-def _head_text(head: int) -> str:
-    head = index(head)
-    if head < -1:
-        raise ValueError(f"head {head}: a head is a word's number, 0 for the root, or -1 for none")
-    return str(head) if head >= 0 else "_"
+_id_of = _position_of = itemgetter(0)
 
 
 def _column(position: int, doc: str) -> property:
@@ -137,7 +65,7 @@ class Sentence:
     def __init__(
         self,
         rows: list[list[str]],
-        heads: Sequence[int] | None = None,
+        heads: Iterable[int] | None = None,
         number: int = 1,
         line: int = 1,
         lines: Sequence[int] | None = None,
@@ -173,8 +101,8 @@ class Sentence:
         return Heads(self.rows)
 
     @heads.setter
-    def heads(self, heads: Sequence[int]) -> None:
-        texts = [_head_text(head) for head in heads]
+    def heads(self, heads: Iterable[int]) -> None:
+        texts = head_texts(heads)
         if len(texts) != len(self.rows):
             raise ValueError(f"{len(self.rows)} words, but {len(texts)} heads; the root symbol has no entry")
         for row, text in zip(self.rows, texts, strict=True):
@@ -223,7 +151,7 @@ class Sentence:
         ValueError
             If the number of heads or labels is not the number of words.
         """
-        texts = [_head_text(head) for head in heads]
+        texts = head_texts(heads)
         labels = [deprels] * len(self) if isinstance(deprels, str) else list(deprels)
         if len(texts) != len(self) or len(labels) != len(self):
             raise ValueError(f"{len(self)} words, but {len(texts)} heads and {len(labels)} labels")
@@ -236,14 +164,14 @@ class Sentence:
     @classmethod
     def from_words(
         cls,
-        forms: Sequence[str],
+        forms: Iterable[str],
         *,
-        lemmas: Sequence[str] | None = None,
-        cpostags: Sequence[str] | None = None,
-        postags: Sequence[str] | None = None,
-        feats: Sequence[str] | None = None,
-        heads: Sequence[int] | None = None,
-        deprels: Sequence[str] | None = None,
+        lemmas: Iterable[str] | None = None,
+        cpostags: Iterable[str] | None = None,
+        postags: Iterable[str] | None = None,
+        feats: Iterable[str] | None = None,
+        heads: Iterable[int] | None = None,
+        deprels: Iterable[str] | None = None,
     ) -> Sentence:
         """Make a sentence of its words, with what else is known of them, one entry a word.
 
@@ -253,65 +181,68 @@ class Sentence:
         Raises
         ------
         ValueError
-            If a sequence has another length than ``forms``, or an entry cannot stand in a file.
+            If a column has another length than ``forms``, is a single string, or an entry cannot stand in a
+            file.
+        TypeError
+            If ``forms`` or another column is nothing to iterate over, and at heads that are no integers.
 
         Examples
         --------
         >>> Sentence.from_words(["Dogs", "bark"], postags=["NOUN", "VERB"], heads=[2, 0]).heads
         [2, 0]
         """
-        coarse, fine = cpostags or postags, postags or cpostags
-        given = [forms, lemmas, coarse, fine, feats]
-        if isinstance(forms, str):
-            raise ValueError("forms is one string; give a list of words")
-        columns = [["_"] * len(forms) if column is None else list(column) for column in [*given, deprels]]
-        given_tags = "postags" if cpostags is None else "cpostags"
-        names = ("forms", "lemmas", given_tags, "postags", "feats", "deprels")
-        for name, column in zip(names, columns, strict=True):
-            if len(column) != len(forms):
-                raise ValueError(f"{len(forms)} words, but {len(column)} {name}")
-        *first, labels = columns
+        words = _cells("forms", forms)
+        given = {"lemmas": lemmas, "cpostags": cpostags, "postags": postags, "feats": feats}
+        columns = {
+            name: ["_"] * len(words) if column is None else _cells(name, column)
+            for name, column in (given | {"deprels": deprels}).items()
+        }
+        for name, cells in columns.items():
+            if len(cells) != len(words):
+                raise ValueError(f"{len(words)} words, but {len(cells)} {name}")
+        if cpostags is None:
+            columns["cpostags"] = columns["postags"]
+        elif postags is None:
+            columns["postags"] = columns["cpostags"]
+        *first, labels = columns.values()
         rows = [
             [str(number), *cells, "_", label, "_", "_"]
-            for number, (*cells, label) in enumerate(zip(*first, labels, strict=True), 1)
+            for number, (*cells, label) in enumerate(zip(words, *first, labels, strict=True), 1)
         ]
         sentence = cls(rows, heads)
         require_well_formed(sentence)
         return sentence
 
 
+def _cells(name: str, column: Iterable[str]) -> list[str]:
+    """The entries of a column that was given; of an array of texts plain strings."""
+    found = column.tolist() if hasattr(column, "tolist") else column
+    if isinstance(found, (str, bytes)):
+        raise ValueError(f"{name} is one string; give a list of words" if name == "forms" else
+                         f"{name} is one string; give a list with an entry for each word")
+    if not isinstance(found, Iterable):
+        raise TypeError(f"{name} is {brief(found)}; give a list of strings, one a word")
+    return list(found)
+
+
 def format_sentence(sentence: Sentence) -> str:
     """Return the lines of a sentence, extras included, and the blank line that ends it.
+
+    Extras are written in the order of their positions; those of one position in their own.
 
     Raises
     ------
     ConllError
         If it could not be read back: no words, cells that are no text, are empty or hold a tab or a line end,
-        rows that do not have ten columns, IDs that do not count the words.
+        rows that do not have ten columns, IDs that do not count the words; extras that are no comment,
+        multi-word line or empty node in its place.
+    TypeError
+        If it is no `Sentence`.
     """
-    rows = sentence.rows
-    try:
-        lines = ["\t".join(row) for row in rows]
-        text = "\n".join(lines)
-        # a few operations that run in C; what is wrong is found out word by word, where something is
-        whole = (
-            set(map(len, rows)) == {len(COLUMNS)}
-            and list(map(_id_of, rows)) == (_IDS if len(rows) <= len(_IDS) else _ids(len(rows)))[: len(rows)]
-            and text.count("\t") == 9 * len(rows)
-            and text.count("\n") == len(rows) - 1
-            and not ("\t\t" in text or "\t\n" in text or text[-1] == "\t")
-            and not ("\r" in text and ("\r\n" in text or text[-1] == "\r"))
-        )
-    except (TypeError, IndexError):
-        whole = False
-    if not whole:
-        require_well_formed(sentence)
+    text = _text(sentence)
     if sentence.extras:
-        merged, done = [], 0
-        for position, extra in sentence.extras:
-            if "\n" in extra:
-                fault = f"sentence {sentence.number}: {extra[:40]!r} holds a line end"
-                raise ConllError(sentence.path, sentence.line, fault)
+        lines, merged, done = text.split("\n"), [], 0
+        for position, extra in _extras(sentence):
             merged += lines[done:position]
             merged.append(extra)
             done = position
@@ -319,8 +250,62 @@ def format_sentence(sentence: Sentence) -> str:
     return text + "\n\n"
 
 
+def _text(sentence: Sentence) -> str:
+    """The lines of the words, with line ends between them; raises what `require_well_formed` raises."""
+    if not isinstance(sentence, Sentence):
+        kind = type(sentence).__name__
+        raise TypeError(f"a Sentence is needed, not a {kind}; Sentence.from_words makes one of words")
+    rows = sentence.rows
+    try:
+        text = "\n".join(["\t".join(row) for row in rows])
+        # a few operations that run in C; what is wrong is found out word by word, where something is
+        whole = (
+            set(map(len, rows)) == {len(COLUMNS)}
+            and list(map(_id_of, rows)) == numerals(len(rows))
+            and text.count("\t") == 9 * len(rows)
+            and text.count("\n") == len(rows) - 1
+            and not ("\t\t" in text or "\t\n" in text or text[-1] == "\t")
+            and not ("\r" in text and ("\r\n" in text or text[-1] == "\r"))
+        )
+    except (TypeError, IndexError, KeyError):
+        whole = False
+    if whole:
+        return text
+    if not rows:
+        raise ConllError(sentence.path, sentence.line, f"sentence {sentence.number} has no words")
+    for number, row in enumerate(rows, 1):
+        if fault := _row_fault(row, number):
+            line = line_of(sentence, number)
+            raise ConllError(sentence.path, line, f"sentence {sentence.number}: word {number}: {fault}")
+    return text
+
+
+def _extras(sentence: Sentence) -> list[tuple[int, str]]:
+    """The extras in the order of their positions, if they could be read back."""
+    words = len(sentence.rows)
+    try:
+        extras = sorted(sentence.extras, key=_position_of)
+        # comments, which most are, are seen to be right at once; the others are looked at one by one
+        plain = all(
+            type(position) is int
+            and 0 <= position <= words
+            and text[0] == "#"
+            and "\n" not in text
+            and text[-1] != "\r"
+            and "global.columns" not in text
+            for position, text in extras
+        )
+    except (TypeError, IndexError, ValueError, KeyError):
+        extras, plain = sentence.extras, False
+    if not plain and (fault := extras_fault(extras, words)):
+        raise ConllError(sentence.path, sentence.line, f"sentence {sentence.number}: {fault}")
+    return extras
+
+
 def require_well_formed(sentence: Sentence) -> None:
-    """Refuse a sentence, made or changed by hand, that is none: see `format_sentence`.
+    """Refuse a sentence, made or changed by hand, whose words are none: see `format_sentence`.
+
+    A few microseconds for one that is right.
 
     Raises
     ------
@@ -329,18 +314,17 @@ def require_well_formed(sentence: Sentence) -> None:
     TypeError
         If it is no `Sentence`.
     """
-    if not isinstance(sentence, Sentence):
-        kind = type(sentence).__name__
-        raise TypeError(f"a Sentence is needed, not a {kind}; Sentence.from_words makes one of words")
-    if not sentence.rows:
-        raise ConllError(sentence.path, sentence.line, f"sentence {sentence.number} has no words")
-    for number, row in enumerate(sentence.rows, 1):
-        if fault := _row_fault(row, number):
-            line = sentence.lines[number - 1] if number <= len(sentence.lines) else sentence.line
-            raise ConllError(sentence.path, line, f"sentence {sentence.number}: word {number}: {fault}")
+    _text(sentence)
+
+
+def line_of(sentence: Sentence, word: int) -> int:
+    """The physical line of a word, from 1; of one that was added by hand, that of the sentence."""
+    return sentence.lines[word - 1] if word <= len(sentence.lines) else sentence.line
 
 
 def _row_fault(row: Sequence[str], number: int) -> str:
+    if not isinstance(row, (list, tuple)):
+        return f"the row is of type {type(row).__name__}, not a list of ten columns"
     if len(row) != len(COLUMNS):
         return f"{len(row)} columns, 10 expected"
     for name, cell in zip(COLUMNS, row, strict=True):
@@ -374,3 +358,17 @@ def require_parsable(sentence: Sentence) -> None:
     """
     if message := unparsable(sentence):
         raise ConllError(sentence.path, sentence.line, f"sentence {sentence.number}: {message}")
+
+
+def require_sentences(name: str, given: object) -> None:
+    """Refuse what cannot be iterated over, a single sentence too, where an iterable of them is needed.
+
+    Raises
+    ------
+    TypeError
+        With the name of the argument.
+    """
+    if isinstance(given, Sentence):
+        raise TypeError(f"{name} is one Sentence; give a list of them")
+    if not (hasattr(given, "__iter__") or hasattr(given, "__getitem__")):
+        raise TypeError(f"{name} is {brief(given)}; give a list of Sentence, or what read_conll returns")

@@ -14,6 +14,7 @@ import numpy as np
 
 from mtparse.errors import ConllError
 from mtparse.treebank.head_column import word_fault
+from mtparse.treebank.heads import Heads, integers
 from mtparse.treebank.sentence import Sentence
 
 HeadArray: TypeAlias = "Sequence[int] | np.ndarray"
@@ -21,8 +22,20 @@ HeadArray: TypeAlias = "Sequence[int] | np.ndarray"
 
 
 def head_array(words: Sequence[int]) -> np.ndarray:
-    """Return the head array of length n+1 for the heads of n words."""
-    return np.concatenate(([-1], np.asarray(words, dtype=np.int64)))
+    """Return the head array of length n+1, int64, for the heads of n words.
+
+    Raises
+    ------
+    TypeError
+        If they are no integers, as floats and masked entries are not.
+    ValueError
+        If they have another dimension, begin with the root symbol's -1 already, or do not fit in int64. The
+        -1 of a first word without a head is taken where `Sentence.heads` has it.
+    """
+    heads = integers(words)
+    if heads and heads[0] == -1 and not isinstance(words, Heads):
+        raise ValueError("the heads begin with -1, the root symbol's entry: they are a head array already")
+    return np.array([-1, *_fitting(heads)], dtype=np.int64)
 
 
 def word_heads(heads: HeadArray) -> list[int]:
@@ -30,8 +43,10 @@ def word_heads(heads: HeadArray) -> list[int]:
 
     Raises
     ------
+    TypeError
+        If they are no integers, as floats and masked entries are not.
     ValueError
-        If it does not begin with -1.
+        If it does not begin with -1, or has another dimension.
     """
     return _checked(heads)[1:]
 
@@ -129,9 +144,17 @@ def crossing_arcs(heads: HeadArray) -> list[int]:
     the root symbol count, drawn from position 0 to the left of the first word. A tree has crossing
     arcs just when it has non-projective ones, but more of them: both arcs of a crossing are listed.
     The heads need not form a tree. O(n log n).
+
+    Raises
+    ------
+    ValueError
+        If a head is none of 0..n.
     """
     heads = _checked(heads)
     size = len(heads)
+    if min(heads[1:], default=0) < 0 or max(heads) >= size:
+        wrong = next(head for head in heads[1:] if not 0 <= head < size)
+        raise ValueError(f"head {str(wrong)[:40]}: the words are 1 to {size - 1}, the root symbol is 0")
     head, modifier = np.array(heads[1:], dtype=np.int64), np.arange(1, size)
     left, right = np.minimum(head, modifier), np.maximum(head, modifier)
     farthest, nearest = np.full(size, -1), np.full(size, size)
@@ -248,9 +271,16 @@ def shortened(words: list[int]) -> list:
 
 
 def _checked(heads: HeadArray) -> list[int]:
-    heads = heads.tolist() if isinstance(heads, np.ndarray) else list(heads)
-    if not heads or heads[0] != -1:
+    found = integers(heads)
+    if not found or found[0] != -1:
         raise ValueError("a head array begins with -1 for the root symbol; see head_array")
+    return found
+
+
+def _fitting(heads: list[int]) -> list[int]:
+    for head in (min(heads, default=0), max(heads, default=0)):
+        if not -(2**63) <= head < 2**63:
+            raise ValueError(f"head {str(head)[:40]}: it does not fit in 64 bits; a head is a word's number")
     return heads
 
 

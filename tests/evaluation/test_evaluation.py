@@ -20,6 +20,7 @@ from mtparse.evaluation.attachment import (
     is_punctuation,
 )
 from mtparse.treebank.conll import read_conll
+from mtparse.treebank.sentence import Sentence
 
 pytestmark = pytest.mark.nojit
 
@@ -91,6 +92,38 @@ def test_system_need_be_no_tree():
     gold = ["a//2 b//0 c//4 d//2"]
     for system in ("a//2 b//4 c//4 d//2", "a//2 b//0 c//4 d//0"):
         assert evaluate(treebank(*gold), treebank(system)).UAS == 75
+
+
+def test_gold_need_be_no_tree_either():
+    """The script of the shared task does not look for cycles: words are counted one by one."""
+    gold = ["a//2 b//1 c//4 d//3"]
+    assert evaluate(treebank(*gold), treebank(*gold)).UAS == 100
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        (["9", "7"], "HEAD 9 of word 1 is out of range; the sentence has 2 words"),
+        (["0", "3"], "HEAD 3 of word 2 is out of range; the sentence has 2 words"),
+        (["0", "-5"], "HEAD '-5' of word 2 is negative"),
+        (["0", "un"], "HEAD 'un' of word 2 is not an integer"),
+    ],
+)
+def test_gold_heads_are_words_of_the_sentence(heads, message):
+    """By whatever way they came there; a system's are wrong, where they are integers at all."""
+    good = Sentence.from_words(["a", "b"], heads=[0, 1])
+    bad = Sentence([list(row) for row in good.rows], path="here", line=3)
+    for row, head in zip(bad.rows, heads, strict=True):
+        row[6] = head
+    word = 0 if heads[0] != "0" else 1
+    for system in (good, bad):
+        with pytest.raises(ConllError, match=f"^here:{3 + word}: sentence 1: {message}"):
+            evaluate([bad], [system])
+    if "un" in heads:
+        with pytest.raises(ConllError, match=message):
+            evaluate([good], [bad])
+    else:
+        assert evaluate([good], [bad]).correct_heads == word
 
 
 def test_nothing_to_score():

@@ -423,3 +423,10 @@ def test_the_hash_is_that_of_what_was_read(run, small):
     scores = json.loads((run / "scores.json").read_text())
     for part in ("train", "valid"):
         assert scores["sha256"][part] == hashlib.sha256((small / f"{part}.conll").read_bytes()).hexdigest()
+
+
+@nojit
+def test_a_file_in_the_place_of_a_config(tmp_path):
+    with pytest.raises(TypeError, match="a Config is needed, not a str; load_config reads one"):
+        train("run.yaml", str(tmp_path / "out"))
+    assert not list(tmp_path.iterdir())

@@ -303,9 +303,23 @@ def test_any_scores_agree_with_enumeration(data, n):
         (np.ma.masked_less(np.zeros((3, 3)), -1), "masked array; forbid arcs by -inf"),
         (np.zeros((3, 3), complex), "scores are complex"),
         ([[0, 1j], [0, 0]], "scores are complex"),
+        ([np.ma.array([0.0, 1], mask=[0, 1]), [0, 0]], "masked array; forbid arcs by -inf"),
+        ([[0, np.ma.array(1.0, mask=True)], [0, 0]], "masked array; forbid arcs by -inf"),
+        (np.zeros((2, 2), "M8[s]"), r"of type datetime64\[s\]; they must be real numbers"),
+        (np.zeros((2, 2), "m8[s]"), r"of type timedelta64\[s\]; they must be real numbers"),
+        (np.zeros((2, 2), "f8,f8"), "they must be real numbers"),
+        ([["0", "1"], ["0", "0"]], "scores are of type <U1; they must be real numbers"),
+        (np.array([[0, "1"], [0, 0]], object), "scores hold what is no number"),
+        ([[0, object()], [0, 0]], "scores hold what is no real number: float"),
     ],
 )
 def test_what_would_lose_a_part_is_refused(method, scores, message):
     """A mask and an imaginary part, which a conversion to floats drops in silence."""
     with pytest.raises(TypeError, match=message):
         getattr(TreeFamily(), method)(scores)
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400)])
+def test_numbers_beyond_float64(number):
+    with pytest.raises(ValueError, match=r"a score is too large for float64; one is -inf .* within ±1e\+12"):
+        TreeFamily().log_partition([[0, number], [0, 0]])

@@ -1,6 +1,8 @@
 """The public names: one list, each importable, documented, and mentioned to users."""
 
 import ast
+import copy
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +31,32 @@ def test_the_stub_is_the_list():
     names = [(alias.name, alias.asname) for node in imports for alias in node.names]
     assert all(name == shown for name, shown in names)
     assert sorted(name for name, _ in names) == mtparse.__all__
+
+
+EXCEPTIONS = {
+    mtparse.ConfigError: ("a.yaml: no",),
+    mtparse.ConllError: ("a.conll", 3, "no"),
+    mtparse.InputWarning: ("tags",),
+    mtparse.ModelError: ("a.model: no",),
+    mtparse.MtparseError: ("no",),
+    mtparse.NoTreeError: ("none",),
+    mtparse.NumericsError: (4, 2),
+}
+
+
+def test_the_list_of_exceptions_is_whole():
+    public = [getattr(mtparse, name) for name in mtparse.__all__]
+    assert set(EXCEPTIONS) == {p for p in public if isinstance(p, type) and issubclass(p, Exception)}
+
+
+@pytest.mark.parametrize("kind", EXCEPTIONS)
+def test_exceptions_can_be_sent_to_other_processes(kind):
+    """One that cannot be read again leaves a pool of processes waiting for ever."""
+    error = kind(*EXCEPTIONS[kind])
+    error.add_note("in the second process")
+    for back in (*(pickle.loads(pickle.dumps(error, p)) for p in range(6)), copy.copy(error)):
+        assert type(back) is kind
+        assert (str(back), back.args, vars(back)) == (str(error), error.args, vars(error))
 
 
 def test_other_names_are_refused():

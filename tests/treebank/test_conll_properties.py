@@ -43,11 +43,12 @@ def sentences(draw):
     extras = []
     for place in range(size + 1):
         kinds = draw(st.lists(st.sampled_from("#.-" if place < size else "#."), max_size=2))
-        for kind in kinds:
+        for count, kind in enumerate(kinds, 7):
             if kind == "#":
                 extras.append((place, "#" + draw(COMMENTS)))
             else:
-                number = f"{place}.7" if kind == "." else f"{place + 1}-{draw(st.integers(place + 1, size))}"
+                span = f"{place + 1}-{draw(st.integers(place + 1, size))}" if kind == "-" else ""
+                number = span or f"{place}.{count}"
                 extras.append((place, "\t".join(row(number, draw(CELLS)))))
     rows = [row(number, "_" if head < 0 else str(head)) for number, head in enumerate(heads, 1)]
     return Sentence(rows, heads, extras=extras)

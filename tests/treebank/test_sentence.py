@@ -73,8 +73,11 @@ class TestHeads:
         sentence = made()
         with pytest.raises(ValueError, match="head -2: a head is a word's number, 0 for the root, or -1"):
             sentence.heads[0] = -2
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match=r"head 1.5: a head is an integer"):
             sentence.heads[0] = 1.5
+        for heads, message in ((np.array([1.0, 2, 0]), "a head is an integer"), (3, "must be a sequence")):
+            with pytest.raises(TypeError, match=message):
+                sentence.heads = heads
         assert sentence.heads == [-1, -1, -1]
 
     def test_deps_do_not_keep_the_old_ones(self):
@@ -99,9 +102,35 @@ class TestFromWords:
             sentence = Sentence.from_words(["a"], **{kind: ["X"]})
             assert sentence.cpostags == sentence.postags == ["X"]
 
+    def test_any_iterables(self):
+        wanted = Sentence.from_words(["a", "b"], cpostags=["C", "D"], postags=["X", "Y"], heads=[2, 0])
+        arrays = Sentence.from_words(
+            np.array(["a", "b"]), cpostags=np.array(["C", "D"]), postags=np.array(["X", "Y"]),
+            heads=np.array([2, 0]),
+        )  # fmt: skip
+        lazy = Sentence.from_words(iter("ab"), cpostags=iter("CD"), postags=iter("XY"), heads=iter([2, 0]))
+        assert wanted.rows == arrays.rows == lazy.rows
+        assert all(type(cell) is str for row in arrays.rows for cell in row)
+
     @pytest.mark.parametrize(
         ("columns", "message"),
         [
+            ({"forms": None}, "forms is None; give a list of strings, one a word"),
+            ({"forms": ["a"], "feats": 5}, "feats is 5; give a list of strings, one a word"),
+            ({"forms": ["a"], "heads": [0.5]}, "head 0.5: a head is an integer"),
+            ({"forms": ["a"], "heads": 0}, "heads must be a sequence of integers, not 0"),
+        ],
+    )
+    def test_of_another_type(self, columns, message):
+        with pytest.raises(TypeError, match=message):
+            Sentence.from_words(**columns)
+
+    @pytest.mark.parametrize(
+        ("columns", "message"),
+        [
+            ({"forms": ["a"], "cpostags": [], "postags": ["X"]}, "1 words, but 0 cpostags"),
+            ({"forms": ["a", "b"], "postags": "XY"}, "postags is one string; give a list with an entry"),
+            ({"forms": ["a"], "lemmas": np.ma.array(["l"], mask=[True])}, "LEMMA is None, not a string"),
             ({"forms": ["a"], "postags": ["X", "Y"]}, "1 words, but 2 postags"),
             ({"forms": ["a"], "lemmas": []}, "1 words, but 0 lemmas"),
             ({"forms": "abc"}, "forms is one string; give a list of words"),
@@ -143,11 +172,6 @@ def test_what_could_not_be_read_back_is_not_written(rows, message, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_comment_of_two_lines_is_not_written():
-    with pytest.raises(ConllError, match="holds a line end"):
-        format_sentence(Sentence([ROW], extras=[(0, "# a\nb")]))
-
-
 CELL = st.text(st.sampled_from("ab\t\n\r _"), max_size=3)
 
 
@@ -164,21 +188,64 @@ def test_written_is_read_back(rows, counted):
     assert back.rows == rows
 
 
-@pytest.mark.parametrize(
-    ("sentence", "error", "message"),
-    [
-        (["a", "b"], TypeError, "a Sentence is needed, not a list; Sentence.from_words makes one of words"),
-        (Sentence([ROW[:3]]), ConllError, "word 1: 3 columns, 10 expected"),
-        (Sentence([["1", "a", "_", "X", None, "_", *ROW[6:]]]), ConllError, "POSTAG is None, not a string"),
-        (Sentence([["1", 5, *ROW[2:]]]), ConllError, "FORM is 5, not a string"),
-    ],
-)
+NO_SENTENCES = [
+    (["a", "b"], TypeError, "a Sentence is needed, not a list; Sentence.from_words makes one of words"),
+    *((Sentence(rows), ConllError, message) for rows, message in FAULTS),
+    (Sentence([[*ROW[:8], None, "_"]]), ConllError, "word 1: PHEAD is None, not a string"),
+    (Sentence([["1", 5, *ROW[2:]]]), ConllError, "word 1: FORM is 5, not a string"),
+    (Sentence([5]), ConllError, "word 1: the row is of type int, not a list of ten columns"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "error", "message"), NO_SENTENCES)
 def test_what_is_no_sentence_is_not_parsed(sentence, error, message, run):
-    """Those before it are."""
-    parsed = Parser.load(run).parse([made(), sentence])
+    """Those before it are, and it has no scores."""
+    parser = Parser.load(run)
+    parsed = parser.parse([made(), sentence, made()])
     assert len(next(parsed)) == 3
     with pytest.raises(error, match=message):
         next(parsed)
+    with pytest.raises(error, match=message):
+        parser.scores(sentence)
+
+
+@pytest.mark.parametrize(("sentence", "error", "message"), NO_SENTENCES[1:])
+def test_what_is_no_sentence_is_not_scored(sentence, error, message):
+    good = Sentence([ROW])
+    for sides in (([sentence], [good]), ([good], [sentence]), ([sentence], [sentence])):
+        with pytest.raises(error, match=message):
+            evaluate(*sides)
+
+
+def test_words_added_by_hand_have_the_line_of_their_sentence():
+    longer, other = (Sentence([list(ROW)], path="here", line=7) for _ in range(2))
+    longer.rows.append(["2", "b", *ROW[2:]])
+    other.rows.append(["2", "c", *ROW[2:]])
+    shorter = Sentence([ROW], path="here", line=7)
+    for system, message in ((other, "this file has word 2, 'c'"), (shorter, "ends after 1 words")):
+        with pytest.raises(ConllError, match=f"^here:7: sentence 1:? {message}"):
+            evaluate([longer], [system])
+    with pytest.raises(ConllError, match="here ends after sentence 1, line 7"):
+        evaluate([longer, longer], [longer])
+    longer.rows[1][6] = "9"
+    with pytest.raises(ConllError, match=r"^here:7: sentence 1: HEAD 9 of word 2 is out of range"):
+        evaluate([longer], [longer])
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda x, run: Parser.load(run).parse(x), "sentences"),
+        (lambda x, run: write_conll(x, io.StringIO()), "sentences"),
+        (lambda x, run: evaluate(x, []), "gold"),
+        (lambda x, run: evaluate([], x), "system"),
+    ],
+)
+def test_what_holds_no_sentences(call, name, run):
+    with pytest.raises(TypeError, match=f"{name} is one Sentence; give a list of them"):
+        call(made(), run)
+    with pytest.raises(TypeError, match=f"{name} is None; give a list of Sentence, or what read_conll"):
+        call(None, run)
 
 
 @pytest.mark.parametrize("name", ["lemmas", "postags", "cpostags", "feats", "deprels"])

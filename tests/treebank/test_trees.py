@@ -21,6 +21,7 @@ from mtparse.treebank.trees import (
     is_tree,
     nonprojective_arcs,
     roots,
+    word_heads,
 )
 
 pytestmark = pytest.mark.nojit
@@ -124,6 +125,69 @@ def test_missing_root_entry(function):
     for heads in ([2, 0], []):
         with pytest.raises(ValueError, match="begins with -1"):
             function(heads)
+
+
+MASKED = np.ma.array([2, 0], mask=[False, True])
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "message"),
+    [
+        ([1.9, 0.7], TypeError, "head 1.9: a head is an integer"),
+        (np.array([2.0, 0.0]), TypeError, r"head .*2.0.*: a head is an integer"),
+        ([2, 1j], TypeError, "head 1j: a head is an integer"),
+        ([2, None], TypeError, "head None: a head is an integer"),
+        (MASKED, TypeError, "head masked: a head is an integer"),
+        ([[2, 0]], TypeError, r"head \[2, 0\]: a head is an integer"),
+        (["x" * 99], TypeError, "head 'x{39}...: a head is an integer"),
+        (2, TypeError, "heads must be a sequence of integers, not 2"),
+        ("20", TypeError, "heads must be a sequence of integers, not '20'"),
+        (np.array(2), ValueError, r"heads have shape \(\); one dimension is needed"),
+        (np.array([[2, 0]]), ValueError, r"heads have shape \(1, 2\); one dimension is needed"),
+    ],
+)
+def test_heads_are_integers(words, error, message):
+    """Nothing is rounded, cut off or taken from under a mask, whatever takes heads."""
+    with pytest.raises(error, match=message):
+        head_array(words)
+    if isinstance(words, list):
+        words = [-1, *words]
+    elif isinstance(words, np.ndarray) and words.ndim:
+        words = np.ma.concatenate([words[:1] * 0 - 1, words]) if words is MASKED else words
+    for function in (word_heads, projectivize, is_tree, roots, crossing_arcs):
+        with pytest.raises(error, match="head"):
+            function(words)
+
+
+def test_integers_of_any_type():
+    for dtype in ("int8", "uint16", "int64", "uint64", object):
+        found = head_array(np.array([2, 0], dtype))
+        assert (found.tolist(), found.dtype) == ([-1, 2, 0], np.int64)
+    assert head_array(np.ma.array([2, 0])).tolist() == head_array(iter([2, 0])).tolist() == [-1, 2, 0]
+    assert word_heads(np.array([-1, 2, 0], np.int8)) == [2, 0]
+    assert projectivize(np.array([-1, 2, 0], np.int32)).tolist() == [-1, 2, 0]
+    assert head_array([]).tolist() == [-1]
+
+
+@pytest.mark.parametrize("head", [2**63, -(2**63) - 1, 10**400, np.uint64(2**64 - 1)])
+def test_heads_fit_in_64_bits(head):
+    with pytest.raises(ValueError, match="it does not fit in 64 bits; a head is a word's number"):
+        head_array([0, head])
+
+
+def test_a_head_array_is_not_made_of_one():
+    """Of a sentence it is clear that they are the heads of its words: the first may have none."""
+    with pytest.raises(ValueError, match="begin with -1, the root symbol's entry: they are a head array al"):
+        head_array([-1, 2, 0])
+    (sentence,) = read_conll(io.StringIO("".join(f"{i}\tw" + "\t_" * 8 + "\n" for i in (1, 2))))
+    assert head_array(sentence.heads).tolist() == [-1, -1, -1]
+
+
+@pytest.mark.parametrize("heads", [[-1, 3, 0], [-1, 0, -1], [-1, 10**20]])
+def test_arcs_from_nowhere(heads):
+    with pytest.raises(ValueError, match=r"head .*: the words are 1 to \d, the root symbol is 0"):
+        crossing_arcs(heads)
+    assert not is_tree(heads)
 
 
 def test_cycles_have_no_descendants():

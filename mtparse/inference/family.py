@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mtparse.errors import NoTreeError
 from mtparse.inference.dispatch import BEST_TREE, LOG_PARTITION, MARGINALS
+from mtparse.runtime.jit import kernel
 
 __all__ = ["FAMILIES", "LARGEST_SCORE", "ROOTS", "TREES", "TreeFamily"]
 
@@ -58,7 +59,8 @@ class TreeFamily:
     All methods take ``scores``, array-like of shape (n + 1, n + 1), ``scores[head, modifier]``, converted to
     float64 and never changed. They raise ``ValueError`` for another shape, and for NaN, ``+inf`` or a finite
     score beyond `LARGEST_SCORE` in any cell but those of column 0 and the diagonal; the message names the
-    cell. Forbid an arc by ``-inf``. Masked arrays, lists that hold one, and what is no real number (complex
+    cell. Forbid an arc by ``-inf``; where no tree is left, all methods but `log_partition` raise
+    `mtparse.NoTreeError`. Masked arrays, lists that hold one, and what is no real number (complex
     numbers, texts, dates, records) are a ``TypeError``.
     """
 
@@ -86,20 +88,10 @@ class TreeFamily:
     def log_partition(self, scores: ArrayLike) -> float:
         """Logarithm of the sum of the weights of all trees.
 
-        Parameters
-        ----------
-        scores : array-like, shape (n + 1, n + 1)
-            See the notes of the class.
-
         Returns
         -------
         float
             ``-inf`` if there is no tree. O(n³). Koo et al. (2007), sections 2.2, 3.1 and 3.3.
-
-        Raises
-        ------
-        ValueError
-            See the notes of the class.
         """
         scores = _checked(scores)
         if scores.shape[0] == 1:
@@ -109,45 +101,21 @@ class TreeFamily:
     def marginals(self, scores: ArrayLike) -> NDArray[np.float64]:
         """Probability of each arc in a tree drawn in proportion to its weight.
 
-        Parameters
-        ----------
-        scores : array-like, shape (n + 1, n + 1)
-            See the notes of the class.
-
         Returns
         -------
         float64 array, shape (n + 1, n + 1)
             ``marginals[head, modifier]``; columns 1..n sum to 1, column 0 and the diagonal are 0. O(n³).
             Koo et al. (2007), sections 3.2 and 3.3.
-
-        Raises
-        ------
-        NoTreeError
-            If there is no tree.
-        ValueError
-            See the notes of the class.
         """
         return self.marginals_and_log_partition(scores)[0]
 
     def marginals_and_log_partition(self, scores: ArrayLike) -> tuple[NDArray[np.float64], float]:
         """`marginals` and `log_partition` together, at the price of the former.
 
-        Parameters
-        ----------
-        scores : array-like, shape (n + 1, n + 1)
-            See the notes of the class.
-
         Returns
         -------
         marginals : float64 array, shape (n + 1, n + 1)
         log_partition : float
-
-        Raises
-        ------
-        NoTreeError
-            If there is no tree.
-        ValueError
-            See the notes of the class.
         """
         scores = _checked(scores)
         mu = np.zeros_like(scores)
@@ -165,22 +133,10 @@ class TreeFamily:
         a contracted cycle, the one with the lowest head. Projective: span by span towards low heads, see
         `eisner.best_projective_tree`.
 
-        Parameters
-        ----------
-        scores : array-like, shape (n + 1, n + 1)
-            See the notes of the class.
-
         Returns
         -------
         int64 array, shape (n + 1,)
             Heads; ``heads[0] = -1``. O(n²) time for non-projective, O(n³) for projective trees.
-
-        Raises
-        ------
-        NoTreeError
-            If there is no tree.
-        ValueError
-            See the notes of the class.
         """
         scores = _checked(scores)
         heads = np.full(scores.shape[0], -1, np.int64)
@@ -220,6 +176,35 @@ def _masked(scores: Any) -> bool:
 
 def _checked(scores: ArrayLike) -> NDArray[np.float64]:
     """``scores`` as a C-contiguous float64 matrix fit for the kernels; the input itself where possible."""
+    if type(scores) is np.ndarray and scores.dtype == np.float64 and scores.flags.carray:
+        found: NDArray[np.float64] = scores
+    else:
+        found = _converted(scores)
+    if found.ndim != 2 or found.shape[0] != found.shape[1] or found.shape[0] == 0:
+        raise ValueError(f"scores must have shape (n + 1, n + 1); got {found.shape}")
+    if (place := first_wrong(found)) >= 0:
+        head, modifier = divmod(place, found.shape[0])
+        raise ValueError(
+            f"scores[{head}, {modifier}] is {found[head, modifier]}; "
+            f"a score is -inf (arc forbidden) or within ±{LARGEST_SCORE:g}"
+        )
+    return found
+
+
+@kernel
+def first_wrong(scores):  # type: ignore[no-untyped-def]
+    """The first cell, by rows, that holds no score, column 0 and the diagonal aside; -1 where there is none."""
+    size = scores.shape[0]
+    for head in range(size):
+        for modifier in range(1, size):
+            score = scores[head, modifier]
+            if head != modifier and not (-LARGEST_SCORE <= score <= LARGEST_SCORE or score == -np.inf):
+                return head * size + modifier
+    return -1
+
+
+def _converted(scores: ArrayLike) -> NDArray[np.float64]:
+    """What is no C-contiguous float64 array that can be written to, as one."""
     if _masked(scores):
         raise TypeError("scores has a masked array; forbid arcs by -inf: scores.filled(-np.inf)")
     given = np.asarray(scores)
@@ -237,18 +222,5 @@ def _checked(scores: ArrayLike) -> NDArray[np.float64]:
         ) from None
     except TypeError as error:
         raise TypeError(f"scores hold what is no real number: {error}") from None
-    if not found.flags.writeable:
-        # Read-only arrays are a type of their own to numba: another compilation of every kernel.
-        found = found.copy()
-    if found.ndim != 2 or found.shape[0] != found.shape[1] or found.shape[0] == 0:
-        raise ValueError(f"scores must have shape (n + 1, n + 1); got {found.shape}")
-    wrong = np.isnan(found) | (found == np.inf) | ((np.abs(found) > LARGEST_SCORE) & np.isfinite(found))
-    wrong[:, 0] = False
-    np.fill_diagonal(wrong, False)
-    if wrong.any():
-        head, modifier = (int(index) for index in np.argwhere(wrong)[0])
-        raise ValueError(
-            f"scores[{head}, {modifier}] is {found[head, modifier]}; "
-            f"a score is -inf (arc forbidden) or within ±{LARGEST_SCORE:g}"
-        )
-    return found
+    # Read-only arrays are a type of their own to numba: another compilation of every kernel.
+    return found if found.flags.writeable else found.copy()

@@ -193,7 +193,7 @@ def _checked(scores: ArrayLike) -> NDArray[np.float64]:
 
 @kernel
 def first_wrong(scores):  # type: ignore[no-untyped-def]
-    """The first cell, by rows, that holds no score, column 0 and the diagonal aside; -1 where there is none."""
+    """The first cell, by rows, that holds no score, but for column 0 and the diagonal; -1 if all do."""
     size = scores.shape[0]
     for head in range(size):
         for modifier in range(1, size):

@@ -316,13 +316,10 @@ def apply_overrides(values: dict, overrides: Iterable[str]) -> dict:
     TypeError
         If ``overrides`` is a single string, or holds what is none.
     """
-    if isinstance(overrides, str):
-        raise TypeError(f"overrides is one string; give a list of settings: [{overrides!r}]")
+    overrides = _listed(overrides)
     values = dict(values)
     known = config_keys()
     for text in overrides:
-        if not isinstance(text, str):
-            raise TypeError(f"an override is {text!r}; it must be a string KEY=VALUE")
         override = parse_override(text)
         key, source = override.dotted, override.source
         if any(name.startswith(key + ".") for name in known):
@@ -333,6 +330,17 @@ def apply_overrides(values: dict, overrides: Iterable[str]) -> dict:
             _checked(known[key], override.value, f"{source}: ")
         put_over(values, override)
     return values
+
+
+def _listed(overrides: Iterable[str]) -> list[str]:
+    """Overrides as a list; TypeError for a single string, and for one that is none."""
+    if isinstance(overrides, str):
+        raise TypeError(f"overrides is one string; give a list of settings: [{overrides!r}]")
+    found = list(overrides)
+    for text in found:
+        if not isinstance(text, str):
+            raise TypeError(f"an override is {text!r}; it must be a string KEY=VALUE")
+    return found
 
 
 def default_name(path: str | os.PathLike) -> str:
@@ -358,6 +366,7 @@ def load_config(path: str | os.PathLike, overrides: Iterable[str] = ()) -> Confi
     TypeError
         If ``overrides`` is a single string, or holds what is none.
     """
+    overrides = _listed(overrides)  # a wrong call is said before a fault of the file
     path = os.fspath(path)
     source = printable(path)
     values = read_yaml(path)

@@ -13,7 +13,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import compress, zip_longest
+from operator import and_, eq
 from typing import NoReturn
 
 from mtparse.errors import ConllError
@@ -283,17 +284,13 @@ def _score(gold: Sentence, system: Sentence, punctuation: bool) -> Scores:
     if min(rights) < 0 or max(rights) > len(rights) or -1 in guesses:
         _refuse_heads(gold, len(gold))
         _refuse_heads(system, math.inf)
-    heads = labels = both = scored = 0
     guessed_labels = system.deprels
-    for form, right, guess, label, guessed in zip(
-        forms, rights, guesses, gold.deprels, guessed_labels, strict=True
-    ):
-        if not punctuation and is_punctuation(form):
-            continue
-        scored += 1
-        heads += right == guess
-        labels += label == guessed
-        both += right == guess and label == guessed
+    counted = [True] * len(forms) if punctuation else [not found for found in map(is_punctuation, forms)]
+    right_heads = list(map(eq, rights, guesses))
+    right_labels = list(map(eq, gold.deprels, guessed_labels))
+    scored, heads = sum(counted), sum(compress(right_heads, counted))
+    labels = sum(compress(right_labels, counted))
+    both = sum(compress(map(and_, right_heads, right_labels), counted))
     labelled = len(system) - guessed_labels.count("_")
     return Scores(heads, labels, both, scored, len(gold), 1, int(heads == scored), labelled)
 

@@ -218,8 +218,8 @@ def _cells(name: str, column: Iterable[str]) -> list[str]:
     """The entries of a column that was given; of an array of texts plain strings."""
     found = column.tolist() if hasattr(column, "tolist") else column
     if isinstance(found, (str, bytes)):
-        raise ValueError(f"{name} is one string; give a list of words" if name == "forms" else
-                         f"{name} is one string; give a list with an entry for each word")
+        what = "a list of words" if name == "forms" else "a list with an entry for each word"
+        raise ValueError(f"{name} is one string; give {what}")
     if not isinstance(found, Iterable):
         raise TypeError(f"{name} is {brief(found)}; give a list of strings, one a word")
     return list(found)
@@ -240,14 +240,30 @@ def format_sentence(sentence: Sentence) -> str:
         If it is no `Sentence`.
     """
     text = _text(sentence)
-    if sentence.extras:
-        lines, merged, done = text.split("\n"), [], 0
-        for position, extra in _extras(sentence):
-            merged += lines[done:position]
-            merged.append(extra)
-            done = position
-        text = "\n".join(merged + lines[done:])
-    return text + "\n\n"
+    if not sentence.extras:
+        return text + "\n\n"
+    above = _comments_above(sentence.extras)
+    if above:
+        return f"{above}\n{text}\n\n"
+    extras = _sorted_extras(sentence)
+    lines, merged, done = text.split("\n"), [], 0
+    for position, extra in extras:
+        merged += lines[done:position]
+        merged.append(extra)
+        done = position
+    return "\n".join([*merged, *lines[done:], "\n"])
+
+
+def _comments_above(extras: list[tuple[int, str]]) -> str:
+    """The lines of extras that are all comments above the words, seen by what runs in C; else empty."""
+    try:
+        if set(map(_position_of, extras)) != {0}:
+            return ""
+        text = "\n".join([line for _, line in extras])
+    except (TypeError, IndexError, KeyError, ValueError):
+        return ""
+    plain = text[:1] == "#" and text.count("\n") == text.count("\n#") == len(extras) - 1
+    return text if plain and "\r" not in text and "global.columns" not in text else ""
 
 
 def _text(sentence: Sentence) -> str:
@@ -280,24 +296,19 @@ def _text(sentence: Sentence) -> str:
     return text
 
 
-def _extras(sentence: Sentence) -> list[tuple[int, str]]:
-    """The extras in the order of their positions, if they could be read back."""
-    words = len(sentence.rows)
+def _sorted_extras(sentence: Sentence) -> list[tuple[int, str]]:
+    """The extras in the order of their positions.
+
+    Raises
+    ------
+    ConllError
+        If they could not be read back.
+    """
     try:
         extras = sorted(sentence.extras, key=_position_of)
-        # comments, which most are, are seen to be right at once; the others are looked at one by one
-        plain = all(
-            type(position) is int
-            and 0 <= position <= words
-            and text[0] == "#"
-            and "\n" not in text
-            and text[-1] != "\r"
-            and "global.columns" not in text
-            for position, text in extras
-        )
-    except (TypeError, IndexError, ValueError, KeyError):
-        extras, plain = sentence.extras, False
-    if not plain and (fault := extras_fault(extras, words)):
+    except (TypeError, IndexError, KeyError):
+        extras = sentence.extras
+    if fault := extras_fault(extras, len(sentence.rows)):
         raise ConllError(sentence.path, sentence.line, f"sentence {sentence.number}: {fault}")
     return extras
 

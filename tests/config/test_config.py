@@ -334,7 +334,6 @@ def test_names_of_other_tools(tmp_path):
 
 
 def test_overrides_are_a_list_of_strings(tmp_path):
-    (tmp_path / "run.yaml").write_text(MINIMAL)
     with pytest.raises(TypeError, match=r"overrides is one string; give a list of settings: \['seed=3'\]"):
         load_config(tmp_path / "run.yaml", "seed=3")
     with pytest.raises(TypeError, match="an override is 3; it must be a string KEY=VALUE"):

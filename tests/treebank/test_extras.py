@@ -49,7 +49,7 @@ REFUSED = [
     ((3, "# c"), "'# c' has position 3; it must be from 0 to 2, the number of words"),
     ((0, None), "None is no line, but of type NoneType"),
     ((0, b"# c"), "is no line, but of type bytes"),
-    ((0.0, "# c"), "is no pair of a position and a line"),
+    ((0.5, "# c"), "is no pair of a position and a line"),
     ((0,), r"\(0,\) is no pair of a position and a line"),
     ("# c", "'# c' is no pair of a position and a line"),
     (5, "5 is no pair of a position and a line"),

@@ -26,7 +26,7 @@ from mtparse.experiment.plan import Cell, Plan
 from mtparse.experiment.prepare import prepare
 from mtparse.experiment.run import finish, refit
 from mtparse.experiment.run_directory import LOG_NAME, RunDirectory
-from mtparse.experiment.split import Files, read_files, read_test, shared_data, split_files, unpacked
+from mtparse.experiment.split import Files, read_files, read_test, shared_data, split_files
 from mtparse.experiment.stored_plan import TABLES
 from mtparse.experiment.tables import write_tables
 from mtparse.experiment.tuning import Trained, chains, choose, costs, run_trainer, train_chain
@@ -117,8 +117,8 @@ def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress, cach
         read = _read_all(plan, missing, store.agree_on_files, progress)
         overall = _Overall(progress, sum(len(costs(config)) for config in missing.values()))
         try:
-            for language, packed in read.items():
-                files = unpacked(packed)
+            for language in list(read):
+                files = read.pop(language)
                 for group in _groups(missing, language):
                     _run_group(group, files, store, threads, progress, overall, cache)
         finally:
@@ -164,7 +164,7 @@ def _write_curves(runs: Mapping[Cell, str], path: str) -> None:
 
 def _read_all(
     plan: Plan, missing: Iterable[Cell], agree: Callable[[str, Mapping[str, str]], None], progress: Progress
-) -> dict[str, bytes]:
+) -> dict[str, Files]:
     """Read the data of all languages, so that a fault is found now and not hours later.
 
     Parameters
@@ -174,7 +174,7 @@ def _read_all(
 
     Returns
     -------
-    The training and validation files of each language, packed until its runs are due.
+    The training and validation files of each language: 2 KB a word or less, 240 MB for six treebanks.
     """
     first: dict[str, Cell] = {}
     for cell in missing:
@@ -188,7 +188,7 @@ def _read_all(
         agree(language, parts.hashes | ({"test": test.sha256} if test and test.sha256 else {}))
         for text in (*parts.notes, *shared_data(config, parts, test)):
             progress.warn(text)
-        read[language] = files.packed()
+        read[language] = files
         if plan.shared_task is None:
             continue
         words = parts.training.words + (parts.valid.words if parts.valid else 0)

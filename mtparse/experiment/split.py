@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +11,6 @@ import numpy as np
 from mtparse.config.checks import Fold
 from mtparse.config.run import Config
 from mtparse.errors import ConfigError
-from mtparse.runtime import gc_pause
 from mtparse.treebank.gold import Treebank, is_single, read_treebank, read_treebanks, validation_mask
 from mtparse.treebank.trees import crossing_arcs, nonprojective_arcs
 
@@ -31,16 +28,6 @@ class Files:
 
     train: Treebank
     valid: Treebank | None
-
-    def packed(self) -> bytes:
-        """The same in a tenth of the memory or less, for :func:`unpacked`."""
-        return zlib.compress(pickle.dumps(self, pickle.HIGHEST_PROTOCOL), 1)
-
-
-def unpacked(data: bytes) -> Files:
-    """What this process packed before."""
-    with gc_pause.paused():
-        return pickle.loads(zlib.decompress(data))
 
 
 @dataclass(frozen=True)

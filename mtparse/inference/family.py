@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mtparse.errors import NoTreeError
 from mtparse.inference.dispatch import BEST_TREE, LOG_PARTITION, MARGINALS
+from mtparse.inference.labels import best_labels, share_marginals, sum_labels
 from mtparse.runtime.jit import kernel
 
 __all__ = ["FAMILIES", "LARGEST_SCORE", "ROOTS", "TREES", "TreeFamily"]
@@ -57,11 +58,13 @@ class TreeFamily:
     Notes
     -----
     All methods take ``scores``, array-like of shape (n + 1, n + 1), ``scores[head, modifier]``, converted to
-    float64 and never changed. They raise ``ValueError`` for another shape, and for NaN, ``+inf`` or a finite
-    score beyond `LARGEST_SCORE` in any cell but those of column 0 and the diagonal; the message names the
-    cell. Forbid an arc by ``-inf``; where no tree is left, all methods but `log_partition` raise
-    `mtparse.NoTreeError`. Masked arrays, lists that hold one, and what is no real number (complex
-    numbers, texts, dates, records) are a ``TypeError``.
+    float64 and never changed. With a third axis, ``scores[head, modifier, label]``, trees are labelled: each
+    arc has one label, and `best_labelled_tree` takes the place of `best_tree` (Koo et al. 2007, section 3.4).
+    They raise ``ValueError`` for another shape, and for NaN, ``+inf`` or a finite score beyond
+    `LARGEST_SCORE` in any cell but those of column 0 and the diagonal; the message names the cell. Forbid
+    an arc by ``-inf``; where no tree is left, all methods but `log_partition` raise `mtparse.NoTreeError`.
+    Masked arrays, lists that hold one, and what is no real number (complex numbers, texts, dates, records)
+    are a ``TypeError``.
     """
 
     trees: str = "nonprojective"
@@ -91,21 +94,22 @@ class TreeFamily:
         Returns
         -------
         float
-            ``-inf`` if there is no tree. O(n³). Koo et al. (2007), sections 2.2, 3.1 and 3.3.
+            ``-inf`` if there is no tree. O(n³), with labels O(n²L) more. Koo et al. (2007), sections 2.2,
+            3.1, 3.3 and 3.4.
         """
-        scores = _checked(scores)
+        scores = _checked(scores, labels=True)
         if scores.shape[0] == 1:
             return 0.0
-        return float(LOG_PARTITION[self.projective](scores, self.single))
+        return float(LOG_PARTITION[self.projective](_summed(scores), self.single))
 
     def marginals(self, scores: ArrayLike) -> NDArray[np.float64]:
         """Probability of each arc in a tree drawn in proportion to its weight.
 
         Returns
         -------
-        float64 array, shape (n + 1, n + 1)
+        float64 array of the shape of ``scores``
             ``marginals[head, modifier]``; columns 1..n sum to 1, column 0 and the diagonal are 0. O(n³).
-            Koo et al. (2007), sections 3.2 and 3.3.
+            Koo et al. (2007), sections 3.2, 3.3 and 3.4.
         """
         return self.marginals_and_log_partition(scores)[0]
 
@@ -114,17 +118,22 @@ class TreeFamily:
 
         Returns
         -------
-        marginals : float64 array, shape (n + 1, n + 1)
+        marginals : float64 array of the shape of ``scores``
         log_partition : float
         """
-        scores = _checked(scores)
-        mu = np.zeros_like(scores)
+        scores = _checked(scores, labels=True)
+        arcs = _summed(scores)
+        mu = np.zeros_like(arcs)
         if scores.shape[0] == 1:
-            return mu, 0.0
-        log_z = float(MARGINALS[self.projective](scores, self.single, mu))
+            return np.zeros_like(scores), 0.0
+        log_z = float(MARGINALS[self.projective](arcs, self.single, mu))
         if log_z == -np.inf:
-            raise self._no_tree(scores)
-        return mu, log_z
+            raise self._no_tree(arcs)
+        if scores.ndim == 2:
+            return mu, log_z
+        shared = np.empty_like(scores)
+        share_marginals(scores, mu, shared)
+        return shared, log_z
 
     def best_tree(self, scores: ArrayLike) -> NDArray[np.int64]:
         """The tree with the highest sum of scores.
@@ -143,6 +152,28 @@ class TreeFamily:
         if scores.shape[0] > 1 and BEST_TREE[self.projective](scores, self.single, heads) == -np.inf:
             raise self._no_tree(scores)
         return heads
+
+    def best_labelled_tree(self, scores: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The labelled tree with the highest sum of ``scores[head, modifier, label]``.
+
+        Of equally good labels of an arc the first is taken, of equally good trees that of `best_tree`.
+
+        Returns
+        -------
+        heads : int64 array, shape (n + 1,)
+            ``heads[0] = -1``.
+        labels : int64 array, shape (n + 1,)
+            The label of the arc into each word; ``labels[0] = -1``.
+        """
+        scores = _checked(scores, labels=True)
+        if scores.ndim != 3:
+            raise ValueError(f"labelled scores must have shape (n + 1, n + 1, labels); got {scores.shape}")
+        best, of_arcs = np.empty(scores.shape[:2]), np.empty(scores.shape[:2], np.int64)
+        best_labels(scores, best, of_arcs)
+        heads = self.best_tree(best)
+        labels = of_arcs[heads, np.arange(len(heads))]
+        labels[0] = -1
+        return heads, labels
 
     def _no_tree(self, scores: NDArray[np.float64]) -> NoTreeError:
         """The error for scores without a tree, with the reason where one is easy to see."""
@@ -174,18 +205,34 @@ def _masked(scores: Any) -> bool:
     return isinstance(scores, np.ma.MaskedArray)
 
 
-def _checked(scores: ArrayLike) -> NDArray[np.float64]:
-    """``scores`` as a C-contiguous float64 matrix fit for the kernels; the input itself where possible."""
+def _summed(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores of arcs: their labels summed up, where they have any."""
+    if scores.ndim == 2:
+        return scores
+    sums = np.empty(scores.shape[:2])
+    sum_labels(scores, sums)
+    return sums
+
+
+def _checked(scores: ArrayLike, *, labels: bool = False) -> NDArray[np.float64]:
+    """``scores`` as a C-contiguous float64 array fit for the kernels; the input itself where possible.
+
+    ``labels`` is whether there may be a third axis.
+    """
     if type(scores) is np.ndarray and scores.dtype == np.float64 and scores.flags.carray:
         found: NDArray[np.float64] = scores
     else:
         found = _converted(scores)
-    if found.ndim != 2 or found.shape[0] != found.shape[1] or found.shape[0] == 0:
-        raise ValueError(f"scores must have shape (n + 1, n + 1); got {found.shape}")
-    if (place := first_wrong(found)) >= 0:
-        head, modifier = divmod(place, found.shape[0])
+    if found.ndim not in (2, 3) or found.shape[0] != found.shape[1] or 0 in found.shape:
         raise ValueError(
-            f"scores[{head}, {modifier}] is {found[head, modifier]}; "
+            f"scores must have shape (n + 1, n + 1), or (n + 1, n + 1, labels); got {found.shape}"
+        )
+    if found.ndim == 3 and not labels:
+        raise ValueError("labelled scores, of three axes, have a best_labelled_tree")
+    if (place := first_wrong(found.reshape(len(found), len(found), -1))) >= 0:
+        cell = tuple(int(index) for index in np.unravel_index(place, found.shape))
+        raise ValueError(
+            f"scores[{', '.join(map(str, cell))}] is {found[cell]}; "
             f"a score is -inf (arc forbidden) or within ±{LARGEST_SCORE:g}"
         )
     return found
@@ -193,13 +240,14 @@ def _checked(scores: ArrayLike) -> NDArray[np.float64]:
 
 @kernel
 def first_wrong(scores):  # type: ignore[no-untyped-def]
-    """The first cell, by rows, that holds no score, but for column 0 and the diagonal; -1 if all do."""
-    size = scores.shape[0]
+    """The first cell (h, m, l), by rows, that holds no score; -1 if all but column 0 and the diagonal do."""
+    size, labels = scores.shape[1:]
     for head in range(size):
         for modifier in range(1, size):
-            score = scores[head, modifier]
-            if head != modifier and not (-LARGEST_SCORE <= score <= LARGEST_SCORE or score == -np.inf):
-                return head * size + modifier
+            for label in range(labels):
+                score = scores[head, modifier, label]
+                if head != modifier and not (-LARGEST_SCORE <= score <= LARGEST_SCORE or score == -np.inf):
+                    return (head * size + modifier) * labels + label
     return -1
 
 

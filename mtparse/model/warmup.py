@@ -83,6 +83,8 @@ def _steps() -> Iterator[tuple[str, Callable[[], object]]]:
         yield f"log-partitions, {trees}", partial(family.log_partition, scores)
         yield f"wide marginals, {trees}", partial(extended_marginals, scores, *kind, mu)
         yield f"wide log-partitions, {trees}", partial(extended_log_partition, scores, *kind)
+    family, labelled = TreeFamily(), np.zeros((3, 3, 2))
+    yield "labelled trees", lambda: (family.marginals(labelled), family.best_labelled_tree(labelled))
     data = _Training()
     yield "features", data.extract
     for name, kind in TRAINERS.items():

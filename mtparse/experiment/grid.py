@@ -227,7 +227,7 @@ def _run_group(
         index, data = prepare(first, parts.training, parts.valid, parts.single, workers, progress, cache)
         preparing = time.monotonic() - began
         runs = _run_all(group, data, store, threads, overall)
-        choices = {cell: choose(config, [run for run, _ in runs[cell]]) for cell, config in group.items()}
+        choices = {cell: choose(config, [trial for trial, _ in runs[cell]]) for cell, config in group.items()}
         refitted = None
         if first.refit:
             del index, data
@@ -240,7 +240,7 @@ def _run_group(
             store.clear_run(cell)
             directory = RunDirectory(store.run(cell), config)
             try:
-                ran = [run for run, _ in runs[cell]]
+                trials = [trial for trial, _ in runs[cell]]
                 tuning = sum(max(r.get("seconds", 0.0) for r in records) for _, records in runs[cell])
                 began = time.monotonic() - preparing - tuning  # the cell's own share of the group
                 for _, records in runs[cell]:
@@ -248,9 +248,9 @@ def _run_group(
                         directory.log(record)
                 u = choices[cell].u
                 if refitted is not None:
-                    u = refit(config, refitted, ran, choices[cell], workers, directory, progress)
+                    u = refit(config, refitted, trials, choices[cell], workers, directory, progress)
                 finish(
-                    config, directory, parts, ran, choices[cell], index, columns.feature_weights(u),
+                    config, directory, parts, trials, choices[cell], index, columns.feature_weights(u),
                     threads, began,
                 )  # fmt: skip
             finally:
@@ -279,8 +279,8 @@ def _run_all(
 
             # the last weights are not needed beside the best ones, and as large
             return [
-                (replace(run, result=replace(run.result, u=_NOTHING)) if run.best else run, records)
-                for run, records in train_chain(chain, train)
+                (replace(trial, result=replace(trial.result, u=_NOTHING)) if trial.best else trial, records)
+                for trial, records in train_chain(chain, train)
             ]
 
         return run

@@ -26,14 +26,14 @@ from mtparse.experiment.run_directory import (
     tidy,
     versions,
 )
-from mtparse.experiment.split import Parts, read_parts, read_test, shared_data
+from mtparse.experiment.split import Split, read_split, read_test, shared_data
 from mtparse.experiment.tuning import Trained, chains, choose, run_trainer, train_chain
 from mtparse.features.index import FeatureIndex
 from mtparse.model.model_file import MODEL_NAME, Model, save_model, without_negligible
 from mtparse.model.parser import Parser
 from mtparse.runtime.progress import Progress
 from mtparse.runtime.threads import Cancelled, Threads, Workers, thread_count
-from mtparse.training.checkpoints import Choice, Run
+from mtparse.training.checkpoints import Candidate, Trial
 from mtparse.training.design_cache import require_cache
 from mtparse.training.loop import TrainResult
 from mtparse.training.problem import TrainingProblem
@@ -92,7 +92,7 @@ def train(
     if cache is not None:
         require_cache(cache, out)  # before anything is written
     began = time.monotonic()
-    parts = read_parts(config)
+    parts = read_split(config)
     test = read_test(config, parts)  # a fault in it is found now; to be parsed, it is read again at the end
     for text in (*parts.notes, *shared_data(config, parts, test)):
         progress.warn(text)
@@ -104,18 +104,18 @@ def train(
     try:
         with Workers(threads) as workers:
             index, data = prepare(config, parts.training, parts.valid, parts.single, workers, progress, cache)
-            runs = tune(config, data, threads, directory, progress)
-            choice = choose(config, runs)
+            trials = tune(config, data, threads, directory, progress)
+            choice = choose(config, trials)
             u = choice.u
             if config.refit and parts.valid is not None:
                 del index, data  # two training matrices side by side would double the memory
                 index, data = prepare(
                     config, parts.training + parts.valid, None, parts.single, workers, progress, cache
                 )
-                u = refit(config, data, runs, choice, workers, directory, progress)
+                u = refit(config, data, trials, choice, workers, directory, progress)
             weights = data.columns.feature_weights(u)
             summary = finish(
-                config, directory, parts, runs, choice, index, weights, threads, began, resumed=resume
+                config, directory, parts, trials, choice, index, weights, threads, began, resumed=resume
             )
             directory.complete()
             return summary
@@ -131,24 +131,24 @@ def train(
 def refit(
     config: Config,
     data: TrainingProblem,
-    runs: list[Run],
-    choice: Choice,
+    trials: list[Trial],
+    choice: Candidate,
     workers: Workers,
     directory: RunDirectory,
     progress: Progress,
 ) -> np.ndarray:
     """Train again with the chosen C and number of passes; the columns' summed weights.
 
-    Where ``runs``, in the order of C, were warm starts, all up to the chosen one are gone through again.
+    Where ``trials``, in the order of C, were warm starts, all up to the chosen one are gone through again.
     """
     todo = [(choice.C, choice.passes)]
     if config.trainer.warm_start:
-        before = runs[: [run.C for run in runs].index(choice.C)]
-        todo = [(run.C, run.result.passes) for run in before] + todo
+        before = trials[: [trial.C for trial in trials].index(choice.C)]
+        todo = [(trial.C, trial.result.passes) for trial in before] + todo
     last = None
     for C, passes in todo:
-        run, _ = train_once(config, data, C, workers, directory, progress, passes=passes, start=last)
-        last = run.result
+        trial, _ = train_once(config, data, C, workers, directory, progress, passes=passes, start=last)
+        last = trial.result
     assert last is not None
     return last.u
 
@@ -156,9 +156,9 @@ def refit(
 def finish(
     config: Config,
     directory: RunDirectory,
-    parts: Parts,
-    runs: list[Run],
-    choice: Choice,
+    parts: Split,
+    trials: list[Trial],
+    choice: Candidate,
     index: FeatureIndex,
     weights: np.ndarray,
     threads: int,
@@ -198,7 +198,7 @@ def finish(
         "left_out": parts.left_out,
         "features": len(index),
         "ended": [{"C": r.C, "passes": r.result.passes, "converged": r.result.converged,
-                   "reason": r.result.reason} for r in runs],
+                   "reason": r.result.reason} for r in trials],
         "seed": config.seed,
         "sha256": dict(parts.hashes),
         "versions": versions(),
@@ -241,7 +241,7 @@ def finish(
 
 def tune(
     config: Config, data: TrainingProblem, threads: int, directory: RunDirectory, progress: Progress
-) -> list[Run]:
+) -> list[Trial]:
     """Train with every C, side by side where there are threads for it; results in the order of C."""
     independent = chains(config)
     each = max(1, threads // min(threads, len(independent)))
@@ -260,7 +260,7 @@ def tune(
         return run
 
     chained = Threads(threads).run_all([task(chain) for chain in independent])
-    return [run for runs in chained for run, _ in runs]
+    return [trial for trained in chained for trial, _ in trained]
 
 
 def make_model(index: FeatureIndex, weights: np.ndarray, info: dict) -> Model:
@@ -314,7 +314,7 @@ def train_once(
 
     checkpoint = directory.checkpoint(C, refit=passes is not None)
     try:
-        run, records = run_trainer(
+        trial, records = run_trainer(
             config, data, C, workers, both,
             passes=passes, start=start, cancelled=cancelled, checkpoint=checkpoint,
             on_resume=lambda done: progress.say(f"{name}: resumes after pass {done}"),
@@ -322,11 +322,11 @@ def train_once(
     finally:
         task.close()
     if passes is not None:
-        progress.say(f"{name}: trained again on all training data, {run.result.passes} passes")
-    elif run.best:
-        best = choose(config, [run])
+        progress.say(f"{name}: trained again on all training data, {trial.result.passes} passes")
+    elif trial.best:
+        best = choose(config, [trial])
         score = best.scores[counted]
-        progress.say(f"{name}: {run.result.reason}; best on validation: {score:.2f} at pass {best.passes}")
+        progress.say(f"{name}: {trial.result.reason}; best on validation: {score:.2f} at pass {best.passes}")
     else:
-        progress.say(f"{name}: {run.result.reason}")
-    return run, records
+        progress.say(f"{name}: {trial.result.reason}")
+    return trial, records

@@ -31,7 +31,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Parts:
+class Split:
     """The training and validation data of a run, and the fold that it is tested on, if it is one.
 
     ``single`` is whether trees have one root, over the data that the model will be trained on at last;
@@ -66,7 +66,7 @@ def _options(config: Config, *, trained: bool = True) -> dict[str, str]:
             "on_bad_tree": config.data.on_bad_tree}  # fmt: skip
 
 
-def read_parts(config: Config) -> Parts:
+def read_split(config: Config) -> Split:
     """Read the training files and the validation file, and split them into the parts of a run."""
     return split_files(config, read_files(config))
 
@@ -80,7 +80,7 @@ def read_files(config: Config) -> Files:
     return Files(train, valid)
 
 
-def split_files(config: Config, files: Files) -> Parts:
+def split_files(config: Config, files: Files) -> Split:
     """Take the fold that is tested out of the training data, then validation data that have no file."""
     training, valid, fold = files.train, files.valid, None
     if isinstance(config.data.test, Fold):
@@ -92,7 +92,7 @@ def split_files(config: Config, files: Files) -> Parts:
         valid, training = training.take(mask), training.take(~mask)
     last = training + valid if config.refit and valid is not None else training
     read = {"train": files.train} if files.valid is None else {"train": files.train, "valid": files.valid}
-    return Parts(
+    return Split(
         training,
         valid,
         fold,
@@ -103,7 +103,7 @@ def split_files(config: Config, files: Files) -> Parts:
     )
 
 
-def read_test(config: Config, parts: Parts) -> Treebank | None:
+def read_test(config: Config, parts: Split) -> Treebank | None:
     """Read the test file, or take the fold that is tested; None if nothing is.
 
     A run does so before the work, so that a fault is found then, and again at the end, to parse it: a test
@@ -132,7 +132,7 @@ def fold_mask(training: Treebank, fold: Fold) -> np.ndarray:
     return np.arange(size) % fold.of == fold.number - 1
 
 
-def shared_data(config: Config, parts: Parts, test: Treebank | None) -> Iterator[str]:
+def shared_data(config: Config, parts: Split, test: Treebank | None) -> Iterator[str]:
     """Warn of validation and test data that are trained on, and of test data that are validation data too.
 
     Files are compared by their SHA-256, then by their sentences: two are the same if their forms are.

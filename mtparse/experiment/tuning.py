@@ -12,7 +12,7 @@ from mtparse.config.run import Config
 from mtparse.errors import MtparseError, NumericsError
 from mtparse.evaluation.attachment import percent
 from mtparse.runtime.threads import Workers
-from mtparse.training.checkpoints import Checkpoint, Choice, Run, Unfinished
+from mtparse.training.checkpoints import Candidate, Checkpoint, Trial, Unfinished
 from mtparse.training.loop import Loop, Pass, TrainResult
 from mtparse.training.objectives import attachment, squared_norm
 from mtparse.training.problem import TrainingProblem
@@ -64,7 +64,7 @@ def run_trainer(
     cancelled: Callable[[], bool] = lambda: False,
     checkpoint: Checkpoint | None = None,
     on_resume: Callable[[int], None] = lambda passes: None,
-) -> tuple[Run, list[dict]]:
+) -> tuple[Trial, list[dict]]:
     """Train once, or go on with it, or find it done.
 
     Parameters
@@ -86,7 +86,7 @@ def run_trainer(
 
     Returns
     -------
-    The run and its records.
+    The trial and its records.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def run_trainer(
                 }
                 shown = {name: percent(*pair) if pair[1] else None for name, pair in counts.items()}
                 line |= {columns[decoder]: shown[counted] for counted, columns in VALID_COLUMNS.items()}
-                points.append(Choice(C, record.number, decoder, right, shown, u))
+                points.append(Candidate(C, record.number, decoder, right, shown, u))
         enough = validated(so_far, points, settings.patience)
         line["seconds"] = round(time.monotonic() - began, 3)
         note(line)
@@ -162,13 +162,13 @@ def run_trainer(
     note({"event": "end", "refit": refit, "C": C, **ended})
     if not settings.warm_start:
         result = replace(result, state={})  # as large as the training arcs
-    run = Run(C, result, so_far.best)
+    trial = Trial(C, result, so_far.best)
     if checkpoint is not None:
-        checkpoint.finish(run, so_far.records)
-    return run, so_far.records
+        checkpoint.finish(trial, so_far.records)
+    return trial, so_far.records
 
 
-def validated(so_far: Unfinished, points: Iterable[Choice], patience: int) -> bool:
+def validated(so_far: Unfinished, points: Iterable[Candidate], patience: int) -> bool:
     """Keep what a pass gave with each decoder where it is the best so far, of equals the earlier.
 
     The weights of a point are copied if it is kept.
@@ -188,15 +188,15 @@ def validated(so_far: Unfinished, points: Iterable[Choice], patience: int) -> bo
     return enough
 
 
-def choose(config: Config, runs: list[Run]) -> Choice:
-    """The best point on validation data; without any, the end of the (only) run."""
-    if best := choose_point(config, [run.best for run in runs]):
+def choose(config: Config, trials: list[Trial]) -> Candidate:
+    """The best point on validation data; without any, the end of the (only) trial."""
+    if best := choose_point(config, [trial.best for trial in trials]):
         return best
-    (run,) = runs
-    return Choice(run.C, run.result.passes, decoders(config)[0], 0, {}, run.result.u)
+    (trial,) = trials
+    return Candidate(trial.C, trial.result.passes, decoders(config)[0], 0, {}, trial.result.u)
 
 
-def choose_point(config: Config, best: Sequence[Mapping[str, Choice]]) -> Choice | None:
+def choose_point(config: Config, best: Sequence[Mapping[str, Candidate]]) -> Candidate | None:
     """The best of the points that :func:`validated` kept for each C, from small to large; None of none.
 
     Among equals: the earlier decoder of :func:`decoders`, the smaller C, the earlier pass.
@@ -205,7 +205,7 @@ def choose_point(config: Config, best: Sequence[Mapping[str, Choice]]) -> Choice
     return max(candidates, key=lambda choice: choice.right, default=None)
 
 
-Trained = tuple[Run, list[dict]]
+Trained = tuple[Trial, list[dict]]
 """What training with one C gave, and the lines of its log."""
 
 

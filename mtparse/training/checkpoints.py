@@ -26,7 +26,7 @@ _SHARE = 20
 
 
 @dataclass(frozen=True)
-class Choice:
+class Candidate:
     """A point of training and how it did: the candidates among which validation chooses.
 
     ``right`` are the right heads of the words that the choice counts, ``scores`` the validation UAS of
@@ -42,12 +42,12 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Run:
+class Trial:
     """What training with one C gave: the best point of each decoder and how it ended."""
 
     C: float | None
     result: TrainResult
-    best: dict[str, Choice]
+    best: dict[str, Candidate]
 
 
 @dataclass
@@ -66,33 +66,33 @@ class Unfinished:
         Where the trainer goes on; None at the start.
     """
 
-    best: dict[str, Choice] = field(default_factory=dict)
+    best: dict[str, Candidate] = field(default_factory=dict)
     latest_best: int = 0
     records: list[dict] = field(default_factory=list)
     resumed: Resumed | None = None
 
 
-def save_run(path: str, run: Run, records: list[dict]) -> None:
+def save_trial(path: str, trial: Trial, records: list[dict]) -> None:
     """Keep what training gave, the state of a warm start with it; the file appears whole.
 
     The last weights are kept only if there is no best point, as no one asks for them otherwise.
     """
-    result = asdict(replace(run.result, u=_NOTHING, state={}))
+    result = asdict(replace(trial.result, u=_NOTHING, state={}))
     del result["u"], result["state"]
-    arrays = {f"state_{name}": array for name, array in run.result.state.items()}
-    if not run.best:
-        arrays["u"] = run.result.u
-    header = {"C": run.C, "result": result, "log": _lines(records), **_described(run.best, arrays)}
+    arrays = {f"state_{name}": array for name, array in trial.result.state.items()}
+    if not trial.best:
+        arrays["u"] = trial.result.u
+    header = {"C": trial.C, "result": result, "log": _lines(records), **_described(trial.best, arrays)}
     write_packed(path, _RUN, _VERSION, header, arrays)
 
 
-def load_run(path: str) -> tuple[Run, list[dict]] | None:
-    """What :func:`save_run` kept, if it did and it can be read; otherwise the run is done again."""
+def load_trial(path: str) -> tuple[Trial, list[dict]] | None:
+    """What :func:`save_trial` kept, if it did and it can be read; otherwise the run is done again."""
     try:
         header, arrays = read_packed(path, _RUN, _VERSION, "finished run")
         state = _stripped(arrays, "state_")
         result = TrainResult(arrays.get("u", _NOTHING), **header["result"], state=state)
-        return Run(header["C"], result, _best(header, arrays)), _records(header)
+        return Trial(header["C"], result, _best(header, arrays)), _records(header)
     except (FileNotFoundError, ModelError, *_SENSELESS):
         return None
 
@@ -116,9 +116,9 @@ class Checkpoint:
         self._of = f"{trainer}, {os.path.basename(path)}"
         self._free_at = 0.0
 
-    def finished(self) -> tuple[Run, list[dict]] | None:
+    def finished(self) -> tuple[Trial, list[dict]] | None:
         """What the training gave, and the lines of its log, if it has ended."""
-        return load_run(f"{self._path}.run")
+        return load_trial(f"{self._path}.run")
 
     def unfinished(self) -> Unfinished:
         """Where to go on; at the start where there is no state, or none that is whole."""
@@ -162,9 +162,9 @@ class Checkpoint:
         ended = time.monotonic()
         self._free_at = ended + _SHARE * (ended - began)
 
-    def finish(self, run: Run, records: list[dict]) -> None:
+    def finish(self, trial: Trial, records: list[dict]) -> None:
         """Keep what the training gave; what served to go on is removed."""
-        save_run(f"{self._path}.run", run, records)
+        save_trial(f"{self._path}.run", trial, records)
         for name in ("state", "journal"):
             with suppress(FileNotFoundError):
                 os.unlink(f"{self._path}.{name}")
@@ -178,7 +178,7 @@ def _records(header: Mapping[str, Any]) -> list[dict]:
     return [json.loads(line) for line in header["log"]]
 
 
-def _described(best: Mapping[str, Choice], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+def _described(best: Mapping[str, Candidate], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """The best points for a header; their weights are put into ``arrays``."""
     arrays |= {f"best_{name}": choice.u for name, choice in best.items()}
     shown = {name: asdict(replace(choice, u=_NOTHING)) for name, choice in best.items()}
@@ -187,8 +187,8 @@ def _described(best: Mapping[str, Choice], arrays: dict[str, np.ndarray]) -> dic
     return {"best": shown}
 
 
-def _best(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Choice]:
-    return {name: Choice(**c, u=arrays[f"best_{name}"]) for name, c in header["best"].items()}
+def _best(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Candidate]:
+    return {name: Candidate(**c, u=arrays[f"best_{name}"]) for name, c in header["best"].items()}
 
 
 def _stripped(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

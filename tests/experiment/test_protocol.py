@@ -16,7 +16,7 @@ from mtparse.config.run import Config, config_from_dict
 from mtparse.experiment import run as experiment
 from mtparse.experiment import tuning
 from mtparse.model.parser import Parser
-from mtparse.training.checkpoints import Choice, Run
+from mtparse.training.checkpoints import Candidate, Trial
 from mtparse.training.loop import STOPPED, Pass, TrainResult, out_of_passes
 from mtparse.training.objectives import Attachment
 from mtparse.training.trainers import LogLinear
@@ -68,7 +68,7 @@ SPLITS = {
 def test_no_sentence_is_in_two_parts_or_in_none(split, files):
     """The validation part is taken out of the training file, and nothing comes in from another."""
     data, held_out = SPLITS[split]
-    parts = experiment.read_parts(config_of(files, data={**data, "test": "test.conll"}, trainer={"C": 1}))
+    parts = experiment.read_split(config_of(files, data={**data, "test": "test.conll"}, trainer={"C": 1}))
     if held_out is None:
         assert forms(parts.training) == TRAIN
         assert (parts.valid and forms(parts.valid)) == (VALID if split == "file" else None)
@@ -233,8 +233,8 @@ def test_choose_looks_at_nothing_but_validation(tmp_path):
     u = np.zeros(1)
 
     def run(C, **rights):
-        best = {d: Choice(C, 3, d, right, {}, u) for d, right in rights.items()}
-        return Run(C, TrainResult(u, 100, True, "converged"), best)
+        best = {d: Candidate(C, 3, d, right, {}, u) for d, right in rights.items()}
+        return Trial(C, TrainResult(u, 100, True, "converged"), best)
 
     for low, high in itertools.permutations((4, 6)):
         for mst, eisner in ((0, 1), (1, 0)):

@@ -19,7 +19,7 @@ from mtparse.experiment.run import train
 from mtparse.runtime.array_file import read_packed, write_packed
 from mtparse.runtime.progress import Progress
 from mtparse.training import checkpoints
-from mtparse.training.checkpoints import Checkpoint, Choice, Run, Unfinished
+from mtparse.training.checkpoints import Candidate, Checkpoint, Trial, Unfinished
 from mtparse.training.loop import TrainResult
 from mtparse.training.replay import Journal
 from mtparse.training.trainers import LogLinear
@@ -393,10 +393,10 @@ def test_checkpoints_do_not_take_much_time(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("validated", [True, False])
 def test_runs_come_back_as_they_were(validated, tmp_path):
-    best = {"mst": Choice(0.1, 2, "mst", 7, {"all_tokens": 70.0}, np.arange(4.0))} if validated else {}
+    best = {"mst": Candidate(0.1, 2, "mst", 7, {"all_tokens": 70.0}, np.arange(4.0))} if validated else {}
     result = TrainResult(np.ones(4), 3, False, "enough", {"theta": np.zeros(2)})
-    checkpoints.save_run(str(tmp_path / "r"), Run(0.1, result, best), [{"pass": 1}])
-    back, records = checkpoints.load_run(str(tmp_path / "r"))
+    checkpoints.save_trial(str(tmp_path / "r"), Trial(0.1, result, best), [{"pass": 1}])
+    back, records = checkpoints.load_trial(str(tmp_path / "r"))
     assert records == [{"pass": 1}]
     assert (back.C, back.result.passes, back.result.reason) == (0.1, 3, "enough")
     np.testing.assert_array_equal(back.result.state["theta"], np.zeros(2))
@@ -404,7 +404,7 @@ def test_runs_come_back_as_they_were(validated, tmp_path):
     if validated:
         assert back.best["mst"].right == 7
         np.testing.assert_array_equal(back.best["mst"].u, np.arange(4.0))
-    assert checkpoints.load_run(str(tmp_path / "none")) is None
+    assert checkpoints.load_trial(str(tmp_path / "none")) is None
 
 
 @pytest.mark.parametrize("name", ["log-linear", "max-margin"])

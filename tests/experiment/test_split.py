@@ -16,7 +16,7 @@ from mtparse.cli.main import main
 from mtparse.config.run import config_to_dict, load_config
 from mtparse.errors import ConfigError
 from mtparse.experiment.run import train
-from mtparse.experiment.split import read_parts, read_test, shared_data
+from mtparse.experiment.split import read_split, read_test, shared_data
 from mtparse.model.parser import Parser
 from mtparse.treebank.conll import read_conll, write_conll
 
@@ -29,7 +29,7 @@ def texts(treebank) -> list[str]:
 
 def parts_of(small, *overrides):
     config = load_config(small / "run.yaml", overrides)
-    parts = read_parts(config)
+    parts = read_split(config)
     return config, parts, read_test(config, parts)
 
 

@@ -13,7 +13,7 @@ from helpers.project import ROOT
 
 from mtparse.config.run import config_from_dict
 from mtparse.errors import MtparseError
-from mtparse.experiment.run import read_parts
+from mtparse.experiment.run import read_split
 from mtparse.features.index import FeatureIndex
 from mtparse.features.templates import FEATURE_SETS, Template
 from mtparse.runtime.threads import Workers
@@ -58,7 +58,7 @@ def texts(names):
 def test_tuning_does_not_see_what_it_scores_on_nor_training(script):
     """Held-out parts are of the training part of `data.valid: {fraction: 0.1}`, and not trained on."""
     data = {"root": TREEBANKS, "train": "dunta/train.conll"}
-    parts = read_parts(config_from_dict({"name": "x", "data": data}, TREEBANKS))
+    parts = read_split(config_from_dict({"name": "x", "data": data}, TREEBANKS))
     tuned_on = {s.line for s in parts.valid.sentences}
     treebank = script.read("dunta", TREEBANKS, 10**9)
     assert {s.line for s in treebank.sentences} == {s.line for s in parts.training.sentences}

@@ -133,8 +133,8 @@ ARRAYS = tuple(
 class Columns:
     """How features map to columns.
 
-    Training sees one weight a column, ``u``: the sum of the weights ``w`` of its features, which fire alike and
-    so have equal weights, ``w = u / K``; ``||w||² = Σ u²/K``.
+    Training sees one weight a column, ``u``: the sum of the weights ``w`` of its features, which fire alike
+    and so have equal weights, ``w = u / K``; ``||w||² = Σ u²/K``.
 
     Attributes
     ----------

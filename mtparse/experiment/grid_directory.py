@@ -20,6 +20,7 @@ from mtparse.experiment.run_directory import (
     PARSED_NAME,
     SCORES_NAME,
     first_difference,
+    input_name,
     require_free,
     require_unused,
     versions,
@@ -208,8 +209,8 @@ class Store:
         for key, value in now.items():
             if key in self._used and before.get(key, value) != value:
                 raise MtparseError(
-                    f"{self.path}: {key} has changed since the experiment began, so that its runs could not "
-                    "be compared; start again with another --out"
+                    f"{self.path}: {input_name(key)} has changed since the experiment began, so that its "
+                    "runs could not be compared; start again with another --out"
                 )
         if {**kept, **now} != kept:
             self._write(INPUTS_NAME, {**kept, **now})

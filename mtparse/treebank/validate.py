@@ -214,7 +214,8 @@ class Validation:
         elif not self._annotated and not self.errors:
             warn(0, "no word has a HEAD: the file can be parsed, but not trained on or scored against")
         if self._loose:
-            warn(self._loose, "comments after the last sentence; they belong to no sentence and are left out")
+            place = f"from line {self._loose}"
+            warn(0, f"comments after the last sentence, {place}, belong to none and are left out")
         if reader.ending:
             warn(reader.count, reader.ending)
         if reader.blank.count:

@@ -81,7 +81,7 @@ def test_training_ends_cleanly(number, small, tmp_path):
         process.send_signal(number)
         _, errors = process.communicate(timeout=60)
     status, line = ENDINGS[number]
-    hint = f": go on with: mtparse train --resume {tmp_path}/r\n"
+    hint = f": resume with: mtparse train --resume {tmp_path}/r\n"
     assert (process.returncode, errors) == (status, line.rstrip("\n") + hint)
     assert not [name for _, _, names in os.walk(tmp_path) for name in names if name.endswith(".tmp")]
     assert not (tmp_path / "r" / "model.mtparse").exists()

@@ -186,14 +186,14 @@ def test_other_settings_are_refused(cut):
 def test_another_treebank_is_refused(part, cut):
     with open(cut / f"{part}.conll", "a", encoding="utf-8") as file:
         file.write("1\ta\t_\tX\tX\t_\t0\tROOT\t_\t_\n\n")
-    with pytest.raises(MtparseError, match=f"inputs.json: {part}: the file has changed since the run began"):
+    with pytest.raises(MtparseError, match=r"the (training|validation) file has changed since the run began"):
         resume(cut, cut / "r")
 
 
 def test_another_version_is_refused(cut, monkeypatch):
     path = cut / "r" / "checkpoint" / "inputs.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "scipy": "0.1"}))
-    with pytest.raises(MtparseError, match=r"inputs.json: scipy: this has changed"):
+    with pytest.raises(MtparseError, match=r"the version of scipy has changed"):
         resume(cut, cut / "r")
 
 
@@ -201,7 +201,7 @@ def test_another_version_is_refused(cut, monkeypatch):
 def test_without_knowing_what_began_nothing_goes_on(damaged, cut):
     path = cut / "r" / "checkpoint" / "inputs.json"
     path.unlink() if damaged is None else path.write_text(damaged)
-    with pytest.raises(MtparseError, match=r"inputs.json: missing or damaged, so that nobody knows"):
+    with pytest.raises(MtparseError, match=r"inputs.json: missing or damaged"):
         resume(cut, cut / "r")
 
 
@@ -246,7 +246,7 @@ def test_a_run_without_checkpoints_cannot_be_resumed(small, tmp_path, monkeypatc
     with pytest.raises(IndexError):
         train_small(small, tmp_path / "r", "checkpoint=0")
     assert sorted(os.listdir(tmp_path / "r")) == ["config.yaml", "log.jsonl"]
-    with pytest.raises(MtparseError, match=r"holds no checkpoints to go on from \(the run had checkpoint: 0"):
+    with pytest.raises(MtparseError, match=r"neither a finished run .* nor one with checkpoints"):
         resume(small, tmp_path / "r", "checkpoint=0")
 
 
@@ -291,11 +291,11 @@ def test_a_folder_that_is_no_run_stays_as_it_is(small, tmp_path):
         shutil.copy(small / name, tmp_path / name)
     (tmp_path / "config.yaml").write_text("# mine\n" + (small / "run.yaml").read_text())
     (tmp_path / "log.jsonl").write_text("mine")
-    with pytest.raises(MtparseError, match=r"holds no checkpoints to go on from .*, or this is no run"):
+    with pytest.raises(MtparseError, match=r"neither a finished run"):
         train(load_config(tmp_path / "config.yaml"), os.fspath(tmp_path), resume=True)
     for name in ("test.conll", "valid.conll", "train.conll", "log.jsonl"):
         (tmp_path / name).unlink()
-    with pytest.raises(MtparseError, match="or this is no run"):
+    with pytest.raises(MtparseError, match="neither a finished run"):
         train(load_config(tmp_path / "config.yaml"), os.fspath(tmp_path), resume=True)
     assert os.listdir(tmp_path) == ["config.yaml"]
     assert (tmp_path / "config.yaml").read_text().startswith("# mine")
@@ -308,7 +308,7 @@ def test_a_finished_run_with_damaged_scores_is_not_trained_again(damaged, run, t
     scores.unlink() if damaged is None else scores.write_text(damaged)
     model = (tmp_path / "r" / "model.mtparse").read_bytes()
     config = load_config(tmp_path / "r" / "config.yaml")
-    with pytest.raises(MtparseError, match=r"holds no checkpoints .* scores.json of no finished run"):
+    with pytest.raises(MtparseError, match=r"neither a finished run .* nor one with checkpoints"):
         train(config, os.fspath(tmp_path / "r"), resume=True)
     assert (tmp_path / "r" / "model.mtparse").read_bytes() == model
 

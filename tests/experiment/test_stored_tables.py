@@ -109,8 +109,8 @@ def test_tables_need_no_variable_and_no_texts(finished, tmp_path, monkeypatch):
          r"two-log-linear-projective: scores.json or sentences.csv is missing or damaged"),
         (lambda d: (d / "runs" / "two-log-linear-projective" / "scores.json").write_text("{"),
          r"two-log-linear-projective: scores.json or sentences.csv is missing or damaged"),
-        (lambda d: (d / "plan.json").unlink(), r"plan.json: missing or damaged"),
-        (lambda d: (d / "plan.json").write_text('{"cells": {"x": {}}, "earlier": {}}'), "missing or damaged"),
+        (lambda d: (d / "plan.json").unlink(), r"not an experiment, as it has no plan.json"),
+        (lambda d: (d / "plan.json").write_text('{"cells": {"x": {}}, "earlier": {}}'), "plan.json: damaged"),
         (lambda d: (d / "plan.json").rename(d / "plan.yaml"), "an experiment of mtparse 0.1"),
     ],
 )  # fmt: skip
@@ -206,7 +206,7 @@ def test_runs_of_other_treebanks_and_versions_are_noticed(plan_file, tmp_path, c
     assert err.startswith(f"mtparse: warning: {out}: runs of different versions: numpy ")
     assert err.endswith(" and 9.9\n")
     scores.write_text(json.dumps({**good, "sha256": {**good["sha256"], "train": "0"}}))
-    with pytest.raises(MtparseError, match=r"was made from another two/train than other runs here"):
+    with pytest.raises(MtparseError, match=r"made from another file two/train than other runs here"):
         reproduce(load_plan(plan_file), os.fspath(out), resume=True)
 
 
@@ -221,7 +221,7 @@ def test_missing_runs_are_made_only_from_the_treebanks_of_copied_ones(plan_file,
     shutil.rmtree(out / "runs" / "two-perceptron-projective-seed2")
     with open(folder / "data" / "own.conll", "a") as file:
         file.write("1\ta\t_\tX\tX\t_\t0\tROOT\t_\t_\n\n")
-    with pytest.raises(MtparseError, match=r"inputs.json: input two/train is not what"):
+    with pytest.raises(MtparseError, match=r"two/train has changed since the experiment began"):
         reproduce(load_plan(plan), os.fspath(out), resume=True)
 
 

@@ -212,10 +212,10 @@ def test_wrong_scores_are_named(family, value):
             method(scores)
 
 
-@pytest.mark.parametrize("shape", [(3,), (3, 4), (0, 0), (2, 2, 2)])
+@pytest.mark.parametrize("shape", [(3,), (3, 4), (0, 0), (2, 2, 2, 2)])
 def test_wrong_shapes_are_named(family, shape):
     """Anything but a square matrix is refused."""
-    with pytest.raises(ValueError, match=r"must have shape \(n \+ 1, n \+ 1\); got \("):
+    with pytest.raises(ValueError, match=r"scores must have shape .*; got \("):
         family.log_partition(np.zeros(shape))
 
 

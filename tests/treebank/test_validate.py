@@ -240,8 +240,8 @@ def test_text_of_windows_read_as_latin():
 def test_comments_at_the_end_are_left_out():
     data = b"1\ta\t_\tN\tN\t_\t0\tr\t_\t_\n\n# lost = 1\n\n"
     (issue,) = Validation(io.BytesIO(data))
-    assert (issue.line, issue.severity) == (3, "warning")
-    assert issue.message.startswith("comments after the last sentence")
+    assert (issue.line, issue.severity) == (0, "warning")
+    assert issue.message.startswith("comments after the last sentence, from line 3, ")
     with pytest.warns(InputWarning, match="<stream>: comments after the last sentence belong to no sentence"):
         assert len(list(read_conll(io.BytesIO(data)))) == 1
 

@@ -114,12 +114,6 @@ def input_name(key: str) -> str:
     return names.get(key, key if "/" in key else f"the version of {key}")
 
 
-def input_name(key: str) -> str:
-    """What messages call an input, a key of ``inputs.json``: a package, a part of the data or the sources."""
-    names = {"train": "the training file", "valid": "the validation file", "sources": "the code"}
-    return names.get(key, key if "/" in key else f"the version of {key}")
-
-
 def _refuse(constant: str) -> NoReturn:
     """JSON has no NaN and no infinity, and no score is either; Python's reader would take them."""
     raise ValueError(constant)
@@ -287,8 +281,8 @@ class RunDirectory:
             ) from error
         if changed:
             raise MtparseError(
-                f"{self.path}: {input_name(changed[0])} has changed since the run began, so that it cannot be "
-                "resumed; start again with another --out"
+                f"{self.path}: {input_name(changed[0])} has changed since the run began, so that it cannot "
+                "be resumed; start again with another --out"
             )
 
     def file(self, name: str) -> str:

@@ -13,7 +13,7 @@ from mtparse.config.run import load_config
 from mtparse.errors import MtparseError
 from mtparse.experiment import run_directory
 from mtparse.experiment.run import train
-from mtparse.training.checkpoints import Checkpoint, Choice, Unfinished
+from mtparse.training.checkpoints import Candidate, Checkpoint, Unfinished
 
 pytestmark = pytest.mark.nojit
 
@@ -26,7 +26,7 @@ def test_a_state_is_kept_after_so_many_passes(tmp_path):
 
 
 def test_states_come_back_as_they_were_to_the_run_that_kept_them(tmp_path):
-    best = {"mst": Choice(0.1, 2, "mst", 7, {"all_tokens": 70.0}, np.arange(4.0))}
+    best = {"mst": Candidate(0.1, 2, "mst", 7, {"all_tokens": 70.0}, np.arange(4.0))}
     so_far = Unfinished(best, 2, [{"pass": 1}, {"pass": 2}])
     path = str(tmp_path / "run C=0.1")
     Checkpoint(path, "perceptron", 1).keep(2, so_far, lambda: {"u": np.ones(4)})

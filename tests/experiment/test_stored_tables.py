@@ -97,6 +97,13 @@ def test_tables_need_no_variable_and_no_texts(finished, tmp_path, monkeypatch):
     assert remake_tables(os.fspath(copy)) == text
 
 
+def change_score(path: Path, value: float) -> None:
+    """Put a validation score into ``scores.json``."""
+    scores = json.loads(path.read_text())
+    scores["valid"]["all_tokens"] = value
+    path.write_text(json.dumps(scores))
+
+
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
@@ -108,6 +115,8 @@ def test_tables_need_no_variable_and_no_texts(finished, tmp_path, monkeypatch):
             (d / "runs" / "one-perceptron-projective-seed1" / "sentences.csv").read_text()),
          r"two-log-linear-projective: scores.json or sentences.csv is missing or damaged"),
         (lambda d: (d / "runs" / "two-log-linear-projective" / "scores.json").write_text("{"),
+         r"two-log-linear-projective: scores.json or sentences.csv is missing or damaged"),
+        (lambda d: change_score(d / "runs" / "two-log-linear-projective" / "scores.json", float("nan")),
          r"two-log-linear-projective: scores.json or sentences.csv is missing or damaged"),
         (lambda d: (d / "plan.json").unlink(), r"not an experiment, as it has no plan.json"),
         (lambda d: (d / "plan.json").write_text('{"cells": {"x": {}}, "earlier": {}}'), "plan.json: damaged"),

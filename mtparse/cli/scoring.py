@@ -19,36 +19,77 @@ from mtparse.cli.terminal import warn, write
     is_flag=True,
     help="Print a row for each sentence first; with --json an object for each sentence, nothing else.",
 )
+@click.option(
+    "--by",
+    type=click.Choice(["label", "tag", "distance", "direction", "length"]),
+    multiple=True,
+    help="Add a table by label, coarse tag, distance or direction of the head, or length of the sentence. "
+    "May be given several times.",
+)
+@click.option(
+    "--ignore-subtypes",
+    is_flag=True,
+    help="Compare labels up to their first colon: nsubj:pass is nsubj.",
+)
 @encoding_option
 def evaluate_command(
-    gold: str, system: str, all_tokens: bool, as_json: bool, per_sentence: bool, encoding: str
+    gold: str,
+    system: str,
+    all_tokens: bool,
+    as_json: bool,
+    per_sentence: bool,
+    by: tuple[str, ...],
+    ignore_subtypes: bool,
+    encoding: str,
 ) -> None:
     """Score the heads and labels of SYSTEM against GOLD like the CoNLL-X shared task.
 
     Both are CoNLL-X or CoNLL-U files with the same words, plain or compressed (gzip, xz, bzip2); - is
     standard input. SYSTEM may lack the last two columns. The figures are those of the shared task's script,
-    eval.pl 1.9, to the last digit: tokens of punctuation characters only are left out, unless --all-tokens is
-    given. "Complete" sentences have no wrong head among the scored tokens. Where SYSTEM has no labels, scores
-    of labels are n/a (null with --json). Files that differ in a word or in a sentence boundary are refused,
-    with both lines.
+    eval.pl 1.9, to the last digit: tokens of punctuation characters only are left out, unless --all-tokens
+    is given. "Complete" sentences have no wrong head among the scored tokens. Unless --ignore-subtypes is
+    given, labels are compared whole. Where SYSTEM has no labels, scores of labels are n/a (null with
+    --json). Files that differ in a word or in a sentence boundary are refused, with both lines.
+
+    The tables of --by stand below the scores, with --json under the key "by", and count the same tokens:
 
     \b
-    Example:
+      label      precision and recall of each label (DEPREL), of labels on right
+                 heads (DEPREL + ATTACHMENT), and which are taken for which
+      tag        right heads and labels by the coarse tag (CPOSTAG) of GOLD
+      distance   precision and recall of heads 1, 2, 3-6, 7-... words away on
+                 either side, and of the root symbol (to_root)
+      direction  the same of heads left of the word, right of it, to_root, and
+                 of words that are their own head (self), if there are any
+      length     scores of sentences of 1-10 words, 11-20, and so on
+
+    By distance and direction a head is right where it falls into the class of the head in GOLD. Lengths, and
+    which labels are taken for which, are no tables of eval.pl; the others have its figures.
+
+    \b
+    Examples:
       mtparse eval test.conll parsed.conll
+      mtparse eval test.conll parsed.conll --by tag --by label
     """
     with importing():
         import json
 
         from mtparse.evaluation import attachment
+        from mtparse.evaluation.breakdown import Breakdown
         from mtparse.treebank.conll import read_conll
 
     require_one_stdin(gold, system)
+    if by and as_json and per_sentence:
+        raise click.UsageError("--by goes with --json or with --per-sentence, not with both.")
+    tables = Breakdown(by)
     right = read_conll(gold, encoding=encoding, heads="required")
     guess = read_conll(system, encoding=encoding, short_rows=True)
     as_lines = per_sentence and as_json
     if as_lines:
         right = list(right)
-    rows = attachment.evaluate_sentences(right, guess, punctuation=all_tokens)
+    rows = attachment.evaluate_sentences(
+        right, guess, punctuation=all_tokens, ignore_subtypes=ignore_subtypes, also=tables.add if by else None
+    )
     if per_sentence:
         rows = list(rows)
     if per_sentence and not as_json:
@@ -58,9 +99,12 @@ def evaluate_command(
         for record in attachment.sentence_records(right, rows, labels=scores.has_labels):
             write(json.dumps(record))
     elif as_json:
-        write(json.dumps(scores.as_dict(labels=scores.has_labels)))
+        found = scores.as_dict(labels=scores.has_labels)
+        write(json.dumps(found | {"by": tables.as_dict(labels=scores.has_labels)} if by else found))
     else:
         write(attachment.format_report(scores))
+        if by:
+            write(f"\n{tables.format(labels=scores.has_labels)}")
     if not scores.has_labels:
         warn("SYSTEM has no labels (DEPREL is _ in every row), so that only its heads are scored")
     _warn_of_nothing(scores.scored, scores.words)

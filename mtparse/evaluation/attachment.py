@@ -10,12 +10,12 @@ import csv
 import io
 import math
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import compress, zip_longest
 from operator import and_, eq
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from mtparse.errors import ConllError
 from mtparse.treebank.head_column import word_fault
@@ -107,7 +107,28 @@ class Scores:
         }
 
 
-def evaluate(gold: Iterable[Sentence], system: Iterable[Sentence], *, punctuation: bool = False) -> Scores:
+class Compared(NamedTuple):
+    """What is compared in a sentence, an entry a word, after it was checked.
+
+    ``tags`` are the gold CPOSTAGs; labels are those that count, without subtypes where these are ignored;
+    ``counted`` is whether a word is scored. A head of the system may be any integer from 0.
+    """
+
+    tags: list[str]
+    gold_heads: list[int]
+    system_heads: list[int]
+    gold_labels: list[str]
+    system_labels: list[str]
+    counted: list[bool]
+
+
+def evaluate(
+    gold: Iterable[Sentence],
+    system: Iterable[Sentence],
+    *,
+    punctuation: bool = False,
+    ignore_subtypes: bool = False,
+) -> Scores:
     """Score the heads and labels of one treebank against another.
 
     Parameters
@@ -116,6 +137,8 @@ def evaluate(gold: Iterable[Sentence], system: Iterable[Sentence], *, punctuatio
         The same words in the same sentences; comments, multi-word lines and empty nodes play no part.
     punctuation : bool
         Score tokens that consist of punctuation only as well.
+    ignore_subtypes : bool
+        Compare labels up to their first colon, on both sides: ``nsubj:pass`` is ``nsubj``.
 
     Returns
     -------
@@ -131,7 +154,8 @@ def evaluate(gold: Iterable[Sentence], system: Iterable[Sentence], *, punctuatio
     TypeError
         If a side holds anything but sentences, such as the name of a file.
     """
-    return sum(evaluate_sentences(gold, system, punctuation=punctuation), Scores())
+    rows = evaluate_sentences(gold, system, punctuation=punctuation, ignore_subtypes=ignore_subtypes)
+    return sum(rows, Scores())
 
 
 def evaluate_sentences(
@@ -139,11 +163,14 @@ def evaluate_sentences(
     system: Iterable[Sentence],
     *,
     punctuation: bool = False,
+    ignore_subtypes: bool = False,
     system_name: str = "system",
+    also: Callable[[Compared, Scores], object] | None = None,
 ) -> Iterator[Scores]:
     """Yield the scores of each sentence in turn; parameters and errors are those of `evaluate`.
 
-    ``system_name`` is what errors call the system's file.
+    ``system_name`` is what errors call the system's file. ``also`` is called with what was compared in each
+    sentence and its scores, before they are yielded.
     """
     require_sentences("gold", gold)
     require_sentences("system", system)
@@ -153,7 +180,11 @@ def evaluate_sentences(
             _fail_early_end(right, system_name, last_system)
         if right is None and isinstance(guess, Sentence):
             _fail_early_end(guess, "gold", last_gold)
-        yield _score(right, guess, punctuation)
+        words = _compare(right, guess, punctuation, ignore_subtypes)
+        scores = _score(words)
+        if also:
+            also(words, scores)
+        yield scores
         last_gold, last_system = right, guess
 
 
@@ -268,7 +299,13 @@ def _two_decimals(value: float) -> str:
     return "NaN" if math.isnan(value) else f"{value:.2f}"
 
 
-def _score(gold: Sentence, system: Sentence, punctuation: bool) -> Scores:
+def without_subtype(label: str) -> str:
+    """The label up to its first colon; one that begins with a colon as it stands."""
+    return label.partition(":")[0] or label
+
+
+def _compare(gold: Sentence, system: Sentence, punctuation: bool, ignore_subtypes: bool) -> Compared:
+    """What is compared in a sentence; raises what `evaluate` raises."""
     if not (isinstance(gold, Sentence) and isinstance(system, Sentence)):
         other = system if isinstance(gold, Sentence) else gold
         raise TypeError(
@@ -284,15 +321,22 @@ def _score(gold: Sentence, system: Sentence, punctuation: bool) -> Scores:
     if min(rights) < 0 or max(rights) > len(rights) or -1 in guesses:
         _refuse_heads(gold, len(gold))
         _refuse_heads(system, math.inf)
-    guessed_labels = system.deprels
+    labels, guessed_labels = gold.deprels, system.deprels
+    if ignore_subtypes:
+        labels, guessed_labels = (list(map(without_subtype, side)) for side in (labels, guessed_labels))
     counted = [True] * len(forms) if punctuation else [not found for found in map(is_punctuation, forms)]
-    right_heads = list(map(eq, rights, guesses))
-    right_labels = list(map(eq, gold.deprels, guessed_labels))
+    return Compared(gold.cpostags, rights, guesses, labels, guessed_labels, counted)
+
+
+def _score(words: Compared) -> Scores:
+    counted, size = words.counted, len(words.counted)
+    right_heads = list(map(eq, words.gold_heads, words.system_heads))
+    right_labels = list(map(eq, words.gold_labels, words.system_labels))
     scored, heads = sum(counted), sum(compress(right_heads, counted))
     labels = sum(compress(right_labels, counted))
     both = sum(compress(map(and_, right_heads, right_labels), counted))
-    labelled = len(system) - guessed_labels.count("_")
-    return Scores(heads, labels, both, scored, len(gold), 1, int(heads == scored), labelled)
+    labelled = size - words.system_labels.count("_")
+    return Scores(heads, labels, both, scored, size, 1, int(heads == scored), labelled)
 
 
 def _refuse_heads(sentence: Sentence, size: float) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from mtparse.cli.main import Group, main
+from mtparse.evaluation.breakdown import TABLES
 
 pytestmark = pytest.mark.nojit
 
@@ -23,6 +25,7 @@ SCORES = """\
   Complete sentences:         0 / 1 * 100 = 0.00 %
   Sentences: 1, tokens: 3, scored: 2
 """
+BY_ALL = [argument for name in TABLES for argument in ("--by", name)]
 PLAIN = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
@@ -66,6 +69,63 @@ class TestEval:
         lines = run("eval", "--per-sentence", "gold", "system").stdout.split("\n")
         assert lines[3] == "     1    3    0   50.00  50.00     1       1           2    0 0 0 0"
         assert "\n".join(lines[6:]) == SCORES
+
+    def test_tables(self):
+        """Below the scores, in the order of the options, each once."""
+        result = run("eval", "gold", "system", "--by", "length", "--by", "direction", "--by", "length")
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert result.stdout == SCORES + (
+            "\n"
+            "  Scores by the number of words in a sentence\n"
+            "\n"
+            "  length | sentences | words | scored |   UAS |   LAS\n"
+            "  -------+-----------+-------+--------+-------+------\n"
+            "  1-10   |         1 |     3 |      2 | 50.00 | 50.00\n"
+            "\n"
+            "  Precision and recall of binned HEAD direction\n"
+            "\n"
+            "  direction | gold | correct | system | recall (%) | precision (%)\n"
+            "  ----------+------+---------+--------+------------+--------------\n"
+            "  to_root   |    1 |       1 |      1 |     100.00 |        100.00\n"
+            "  left      |    0 |       0 |      0 |        NaN |           NaN\n"
+            "  right     |    1 |       1 |      1 |     100.00 |        100.00\n"
+        )
+        rows = run("eval", "gold", "system", "--by", "tag", "--per-sentence").stdout
+        assert re.search(r"^ +1 +3 +0 .*^  Labeled .*^  tag ", rows, re.DOTALL | re.MULTILINE)
+        assert "\n  P " not in rows
+        assert "\n  P " in run("eval", "gold", "system", "--all-tokens", "--by", "tag").stdout
+
+    def test_choices_are_the_tables(self):
+        (by,) = [option for option in main.commands["eval"].params if option.name == "by"]
+        assert tuple(by.type.choices) == TABLES
+        result = run("eval", "gold", "system", "--by", "word")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "'word' is not one of 'label', 'tag'" in result.stderr
+
+    def test_tables_in_json(self):
+        found = json.loads(run("eval", "--json", "gold", "system", "--by", "tag", "--by", "label").stdout)
+        assert list(found["by"]) == ["tag", "label"]
+        assert [(row["tag"], row["UAS"]) for row in found["by"]["tag"]] == [("N", 0), ("V", 100)]
+        assert found["by"]["label"]["labels"][1]["recall_with_head"] == 0
+        plain = run("eval", "--json", "gold", "system").stdout
+        assert json.loads(plain) == {name: value for name, value in found.items() if name != "by"}
+        found = json.loads(run("eval", "--json", "empty", "empty", *BY_ALL).stdout)
+        assert found["by"]["distance"][0]["recall"] is None
+
+    def test_tables_are_none_of_a_sentence(self):
+        result = run("eval", "gold", "system", "--by", "tag", "--json", "--per-sentence")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "--by goes with --json or with --per-sentence, not with both." in result.stderr
+
+    def test_ignored_subtypes(self):
+        Path("fine").write_text(GOLD.replace("\ts\t", "\ts:t\t"), encoding="utf-8")
+        assert "Label accuracy score:       1 / 2 " in run("eval", "gold", "fine").stdout
+        for sides in (("gold", "fine"), ("fine", "gold")):
+            result = run("eval", *sides, "--ignore-subtypes", "--by", "label")
+            assert "Label accuracy score:       2 / 2 " in result.stdout
+            assert "s:t" not in result.stdout
+        result = run("eval", "fine", "gold", "--ignore-subtypes", "--json", "--per-sentence")
+        assert json.loads(result.stdout)["correct_labels"] == 2
 
     def test_standard_input(self):
         assert run("eval", "gold", "-", data=SYSTEM.encode()).stdout == SCORES
@@ -215,6 +275,11 @@ def test_a_system_without_labels_is_pointed_out():
     assert (found["UAS"], found["LAS"], found["label_accuracy"]) == (100.0, None, None)
     for line in run("eval", "gold", "blind", "--json", "--per-sentence").stdout.splitlines():
         assert json.loads(line)["LAS"] is None
+    text = run("eval", "gold", "blind", *BY_ALL).stdout
+    assert text.split("\n\n")[1] == "  Precision, recall and confusion of DEPREL: n/a, SYSTEM has no labels"
+    found = json.loads(run("eval", "gold", "blind", "--json", *BY_ALL).stdout)["by"]
+    assert found["label"] is None
+    assert (found["tag"][0]["UAS"], found["tag"][0]["LAS"], found["length"][0]["LAS"]) == (100.0, None, None)
 
 
 def test_a_sentence_without_labels_in_a_system_with_some_is_scored():

@@ -2,12 +2,10 @@
 
 import io
 import math
-import os
 import re
-from pathlib import Path
 
 import pytest
-from helpers.project import ROOT
+from helpers.scorer import RECORDED, recorded, treebank
 
 from mtparse.errors import ConllError
 from mtparse.evaluation.attachment import (
@@ -23,26 +21,6 @@ from mtparse.treebank.conll import read_conll
 from mtparse.treebank.sentence import Sentence
 
 pytestmark = pytest.mark.nojit
-
-TREEBANKS = Path(os.environ.get("MTPARSE_TREEBANKS", ROOT / "../shared/treebanks"))
-SCORER = TREEBANKS.parent / "scorer"
-HERE = ROOT / "tests" / "scorer"
-
-
-def treebank(*sentences, name=None):
-    """Make sentences of strings of words: FORM, FORM//HEAD or FORM//HEAD//LABEL (0 and x if left out)."""
-    lines = []
-    for sentence in sentences:
-        for number, entry in enumerate(sentence.split(" "), 1):
-            given = entry.split("//")
-            form, head, label = given + ["0", "x"][len(given) - 1 :]
-            lines.append(f"{number}\t{form}\t_\tN\tN\t_\t{head}\t{label}\t_\t_")
-        lines.append("")
-    stream = io.BytesIO("\n".join([*lines, ""]).encode())
-    if name:
-        stream.name = name
-    return read_conll(stream)
-
 
 PUNCTUATION = [*".,%#&@*/\\_-'«»…·¡¿・§¶。、،؟(){}[]!?:;\"", "--", "''", "...", "?!", "„", "—"]
 OTHERS = [*"$+<=>|~^`€№°½1a😀", "", "``", "-LRB-", "A.", "'s", "--a", "3,5", "+-", ". "]
@@ -72,6 +50,31 @@ def test_figures_are_kept_apart():
         "  Complete sentences:         0 / 2 * 100 = 0.00 %\n"
         "  Sentences: 2, tokens: 7, scored: 6"
     )
+
+
+def test_subtypes_can_be_ignored():
+    """On both sides, from the first colon on; a label that begins with a colon has no subtype."""
+    gold = ["a//0//r b//1//s:t c//1//s d//1//s:t:u e//1//: f//1//:x"]
+    system = ["a//0//r b//1//s c//2//s:v d//1//s:t e//1//:x f//1//:x"]
+    assert evaluate(treebank(*gold), treebank(*system)) == Scores(5, 2, 2, 6, 6, 1, 0)
+    scores = evaluate(treebank(*gold), treebank(*system), ignore_subtypes=True)
+    assert scores == Scores(5, 5, 4, 6, 6, 1, 0)
+    assert scores.has_labels
+
+
+def test_what_was_compared_is_handed_on():
+    """Once a sentence, with its scores, before they are yielded."""
+    seen = []
+    rows = evaluate_sentences(
+        treebank("a//0//r:x//V .//1", "b"),
+        treebank("a//2//r .//2", "b"),
+        ignore_subtypes=True,
+        also=lambda *given: seen.append(given),
+    )
+    first = next(rows)
+    assert seen == [((["V", "N"], [0, 1], [2, 2], ["r", "x"], ["r", "x"], [True, False]), first)]
+    assert seen[0][0].tags == ["V", "N"]
+    assert len(seen) == 1
 
 
 def test_punctuation_can_be_scored():
@@ -197,24 +200,10 @@ def test_extras_play_no_part():
     assert evaluate(*pair) == Scores(2, 2, 2, 2, 2, 1, 1)
 
 
-RECORDED = {
-    "gold": (HERE / "gold.conll", HERE / "system.conll", HERE / "expected.txt"),
-    "rounding": tuple(HERE / f"rounding.{name}" for name in ("gold.conll", "system.conll", "expected.txt")),
-    "made-up": tuple(SCORER / f"made-up.{name}" for name in ("gold.conll", "system.conll", "expected.txt")),
-} | {
-    name: (TREEBANKS / name / "test.conll", SCORER / f"{name}.system.conll", SCORER / f"{name}.expected.txt")
-    for name in ("turkish", "japanese")
-}
-"""Gold, system and what the official script printed for them: ours (tests/scorer), and those in a folder
-beside the treebanks."""
-
-
 @pytest.mark.parametrize("name", RECORDED)
 def test_recorded_outputs(name):
     """The script's own figures and rows, to the last digit."""
-    gold, system, record = RECORDED[name]
-    if gold.parent != HERE and not (gold.exists() and record.exists()):
-        pytest.skip(f"no recorded outputs at {SCORER}; it is sought beside MTPARSE_TREEBANKS")
+    gold, system, record = recorded(name)
     _, plain, punctuation, *more = re.split("^# .*\n", record.read_text(encoding="utf-8"), flags=re.M)
 
     def sides():

@@ -28,14 +28,14 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 def main() -> None:
     """Train dependency parsers, parse with them and score them.
 
-    Treebanks are files in CoNLL-X or CoNLL-U, UTF-8 unless --encoding says otherwise, plain or compressed
-    (gzip, xz, bzip2, recognised by content); - is standard input. Output lines end in LF. An output file
-    appears when it is complete; until then, and where it cannot be completed, an older file stays as it was.
-    Output whose name ends in .gz, .xz or .bz2 is compressed.
+    Treebanks are files in CoNLL-X or CoNLL-U, UTF-8 unless --encoding (or data.encoding in a config) says
+    otherwise, plain or compressed (gzip, xz, bzip2, recognised by content); - is standard input. Output
+    lines end in LF. An output file appears when it is complete; until then, and where it cannot be
+    completed, an older file stays as it was. Output whose name ends in .gz, .xz or .bz2 is compressed.
 
-    An error is one line on standard error. Exit status: 1 for faulty data or a fault of the system, 2 for
-    wrong usage or a config that cannot be run, 130 after an interrupt, 143 after SIGTERM, 129 when the
-    terminal was closed, 141 when the reader of the output went away.
+    An error is one line on standard error; wrong usage is shown with a hint. Exit status: 1 for faulty data
+    or a fault of the system, 2 for wrong usage or a config that cannot be run, 130 after an interrupt, 143
+    after SIGTERM, 129 when the terminal was closed, 141 when the reader of the output went away.
     """
 
 

@@ -31,9 +31,10 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
     input. DEPREL becomes _, as the model has no labels, and so do columns that hold the old heads (PHEAD and
     PDEPREL, or DEPS). Every other column, comment, multi-word line and empty node stays as it was.
 
-    Sentences are written as they are parsed, and memory does not grow with the input: from a pipe that stays
-    open, each is answered before the next is waited for. At a faulty sentence, those before it have been
-    written to standard output, and nothing to a file. A sentence has at most 5,000 words.
+    Sentences are written as they are parsed, and memory does not grow with the input: from a pipe that
+    stays open, each is answered before the next is waited for. At a faulty sentence, those before it have
+    been written to standard output, and nothing to a file. A sentence has at most 5,000 words. OUTPUT may
+    be INPUT, which is then replaced, its heads and labels with it.
 
     The first thousand words are compared with the training data. A warning says if at least five have tags
     that are unknown to the model, or columns that are empty now and were filled then: trees are much worse
@@ -62,11 +63,11 @@ def parse_command(model: str, input: str, output: str | None, decoder: str, jobs
         write_sentences(parsed, output, encoding)
 
 
-@click.command("info", short_help="Show how a model was trained, and its scores.")
+@click.command("info", short_help="Describe a model: how it was trained, its scores.")
 @click.argument("model", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: all but the weights.")
 def info_command(model: str, as_json: bool) -> None:
-    """Show what MODEL is: how it was trained, on what, its scores, the tags it knows.
+    """Describe MODEL: how it was trained, on what, its validation scores, the tags it knows.
 
     Its files are shown with their SHA-256, its columns with how often they were filled and with how many
     different tags. MODEL is a run directory or the model file in it.

@@ -92,9 +92,9 @@ def evaluate_command(
     )
     if per_sentence:
         rows = list(rows)
-    if per_sentence and not as_json:
-        write(attachment.format_sentences(rows))
     scores = sum(rows, attachment.Scores())
+    if per_sentence and not as_json:
+        write(attachment.format_sentences(rows, labels=scores.has_labels))
     if as_lines:
         for record in attachment.sentence_records(right, rows, labels=scores.has_labels):
             write(json.dumps(record))
@@ -105,8 +105,6 @@ def evaluate_command(
         write(attachment.format_report(scores))
         if by:
             write(f"\n{tables.format(labels=scores.has_labels)}")
-    if not scores.has_labels:
-        warn("SYSTEM has no labels (DEPREL is _ in every row), so that only its heads are scored")
     _warn_of_nothing(scores.scored, scores.words)
 
 

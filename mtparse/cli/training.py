@@ -46,7 +46,7 @@ def train_command(
     pass, and the best C, pass and decoder make the model. A run is then tested once, if there is a test
     file.
 
-    The run directory (never one that holds something) gets model.mtparse; config.yaml, the config with all
+    The run directory (a new or an empty one) gets model.mtparse; config.yaml, the config with all
     defaults filled in; log.jsonl, a record of every pass and end, and curves.csv, the passes as a table;
     parsed.conll, the test file as parsed; scores.json, what was chosen, the scores, versions, seed and
     SHA-256 of the files; and sentences.csv, words and right heads of every test sentence. The model is the
@@ -56,9 +56,9 @@ def train_command(
 
     --resume continues an interrupted run from its last checkpoint, to the same model, byte for byte. It
     needs the same settings, files and version; a finished run is not trained again. Checkpoints are kept in
-    the run directory until the run ends (a log-linear run keeps 8 bytes a feature column and evaluation),
-    and are written after every pass unless that would take more than a 20th of the time: checkpoint: N
-    writes one every N passes, 0 none.
+    the run directory until the run ends (a log-linear run keeps 8 bytes per feature column for every
+    evaluation), and are written after every pass unless that would take more than a 20th of the time:
+    checkpoint: N writes one every N passes, 0 none.
 
     Sentences whose heads do not form a tree, or of more than 2,000 words, are refused with their lines;
     data.on_bad_tree: skip leaves them out. Files are read more than once and cannot be pipes. A warning

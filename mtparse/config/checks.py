@@ -89,7 +89,7 @@ def cost(value):
     try:
         values = tuple(map(number(1e-12, 1e12), values))
     except ValueError as error:
-        raise ValueError(f"{error}, or a list of such numbers") from None
+        raise ValueError(f"{error}, or a list of such numbers, such as [0.1, 1]") from None
     if not values:
         raise ValueError("must be a number or a list of at least one")
     if len(set(values)) < len(values):
@@ -103,7 +103,7 @@ def templates(value):
     The empty template, a bias, is a part of named sets; in a list it is a slip.
     """
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise ValueError("must be a list of strings")
+        raise ValueError('must be a list of strings, such as ["Hw Mp+1"]')
     if not all(item.strip() for item in value):
         raise ValueError("must be a list of feature templates, none of them empty")
     try:

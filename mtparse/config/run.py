@@ -247,7 +247,7 @@ def _chosen_trainer(given: Mapping, source: str) -> tuple[type[Trainer], dict[st
             owners = " and ".join(other for other, kind in TRAINERS.items() if key in _trainer_fields(kind))
             raise ConfigError(
                 f"{source}: trainer.{key} = {_show(given[key])}: {key} has no meaning for the {name} trainer "
-                f"(only for {owners})"
+                f"(only for {owners}); leave it out"
             )
     return TRAINERS[name], fields
 

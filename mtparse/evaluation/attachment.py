@@ -215,18 +215,23 @@ def format_report(scores: Scores) -> str:
     )
 
 
-def format_sentences(rows: Iterable[Scores]) -> str:
-    """Return a table with one row a sentence in the form of the CoNLL-X script's option ``-b``."""
+def format_sentences(rows: Iterable[Scores], *, labels: bool = True) -> str:
+    """Return a table with one row a sentence in the form of the CoNLL-X script's option ``-b``.
+
+    Without ``labels``, the scores of labels are ``n/a``: the system gives none. The columns without a name
+    are those of the script that it fills with zeros.
+    """
     lines = [
         "     Sent.          Attachment      Correct        Scoring          ",
         "    ID Tokens  -   Unlab. Lab.   HEAD HEAD+DEPREL   tokens   - - - -",
         "  " + "=" * 76,
     ]
     for number, row in enumerate(rows, 1):
-        unlabelled, labelled = _two_decimals(row.UAS), _two_decimals(row.LAS)
+        unlabelled, labelled = _two_decimals(row.UAS), _two_decimals(row.LAS) if labels else "n/a"
+        both = row.correct_both if labels else "n/a"
         lines.append(
             f"{number:6}{row.words:5}    0  {unlabelled:>6} {labelled:>6}"
-            f"{row.correct_heads:6}{row.correct_both:8}{row.scored:12}    0 0 0 0"
+            f"{row.correct_heads:6}{both:>8}{row.scored:12}    0 0 0 0"
         )
     return "\n".join(lines) + "\n\n"
 

@@ -141,7 +141,7 @@ def _finish_all(plan: Plan, store: Store, threads: int, progress: Progress, cach
     try:
         draw_unless_drawn(plan, runs, os.path.join(tables, "figure"))
     except ImportError:
-        progress.say("no figure: matplotlib is not installed (the extra mtparse[plots])")
+        progress.say("no figure, as matplotlib is missing: pip install '.[plots]' brings it")
     except Exception as error:  # tables must not be lost for want of a figure
         progress.warn(f"no figure: {type(error).__name__}: {str(error).splitlines()[0]}")
     progress.say(f"tables: {tables}")

@@ -78,11 +78,11 @@ class Store:
         known = {**before.get("earlier", {}), **before.get("cells", {})}
         now = {str(cell): config for cell, config in plan.as_dict().items()}
         for name, config in now.items():
-            if name in known and comparable(known[name]) != comparable(config):
+            key = first_difference(comparable(known.get(name, config)), comparable(config))
+            if key is not None:
                 raise MtparseError(
-                    f"{self.path}: the settings of run {name} differ from those that the experiment began "
-                    "with; "
-                    "resume it with the same CONFIG and the same --set, or start another with another --out"
+                    f"{self.path}: {key} of run {name} differs from what the experiment began with; resume "
+                    "it with the same CONFIG and the same --set, or start another with another --out"
                 )
         self.finished = {cell: scores for cell in plan.cells if (scores := self._finished(cell))}
         for cell in self.finished:

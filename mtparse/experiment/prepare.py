@@ -8,7 +8,7 @@ from mtparse.config.run import Config
 from mtparse.errors import ConfigError, MtparseError
 from mtparse.evaluation.attachment import is_punctuation
 from mtparse.features.index import FeatureIndex
-from mtparse.features.templates import FEATURE_SETS
+from mtparse.features.templates import FEATURE_SETS, Template
 from mtparse.inference.parts import Structure
 from mtparse.runtime.progress import Progress
 from mtparse.runtime.threads import Workers
@@ -72,6 +72,10 @@ def _extract(
 ) -> Training:
     settings = config.features
     templates = [*FEATURE_SETS[settings.set], *settings.templates]
+    parsed = [Template.parse(template) for template in templates]
+    for place in range(len(FEATURE_SETS[settings.set]), len(parsed)):
+        if parsed[place] in parsed[:place]:
+            progress.warn(f"features.templates: {templates[place]!r} changes nothing, it is there already")
     index = FeatureIndex.build(
         training.rows, heads, templates, source=settings.source, min_count=settings.min_count
     )

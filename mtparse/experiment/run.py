@@ -82,13 +82,15 @@ def train(
     progress = progress or Progress(quiet=True)
     threads = thread_count(jobs or config.threads)
     if not resume:
+        require_files([config])
         require_unused(out)
         require_free(out)
     elif (summary := finished(out, config)) is not None:
         tidy(out)
         progress.say(f"{out}: this run is finished, nothing to resume")
         return summary
-    require_files([config])
+    if resume:
+        require_files([config])
     if cache is not None:
         require_cache(cache, out)  # before anything is written
     began = time.monotonic()
@@ -123,6 +125,8 @@ def train(
         directory.discard_if_unused()
         if isinstance(error, KeyboardInterrupt) and directory.resumable:
             raise KeyboardInterrupt(f"resume with: mtparse train --resume {out}") from None
+        if isinstance(error, KeyboardInterrupt) and not resume:
+            raise KeyboardInterrupt("before the first pass ended; nothing was stored, start again") from None
         raise
     finally:
         directory.close()

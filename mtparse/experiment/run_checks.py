@@ -45,7 +45,7 @@ def require_files(configs: Iterable[Config]) -> None:
         shown = [f"{printable(path)} {fault}" for path, fault in faults.items()]
         more = f"; and {len(shown) - 3} more files" if len(shown) > 4 else ""
         listed = "; ".join(shown[:3] if more else shown)
-        raise ConfigError(f"{listed}{more} (data.root is the folder that files are looked for in)")
+        raise ConfigError(f"{listed}{more} (relative paths start at data.root)")
 
 
 def useless_seed(trainers: Iterable[Trainer], overrides: Iterable[str], *seeds: int) -> str | None:

@@ -53,7 +53,8 @@ def model_info(path: str | os.PathLike) -> dict[str, Any]:
 def format_info(info: dict[str, Any]) -> str:
     """What `model_info` gives, as aligned lines."""
     total = info.get("features_in_training")
-    trained = f" (of {total} in training; the weights of the others are negligible)" if total else ""
+    some = total not in (None, info["features"])
+    trained = f" (of {total} in training; the weights of the others are negligible)" if some else ""
     lines = {
         "file": f"{info['file']} ({info['bytes'] / 1e6:.1f} MB, written {info['written']})",
         "trees": f"{info.get('trees', 'unknown')}, {info['root']}-root; decoder {info['decoder']}",

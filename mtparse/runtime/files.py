@@ -69,6 +69,8 @@ def atomic_writer(path: str | os.PathLike, mode: str = "wb") -> Iterator[IO]:
             yield file
         return
     target = os.path.realpath(path)
+    if old is not None and not os.access(target, os.W_OK):  # renaming would not ask
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
     temporary = temporary_beside(target)
     with named(name, instead_of=temporary):
         try:

@@ -150,4 +150,4 @@ STOPPED = "stopped: no better validation score within trainer.patience passes"
 
 def out_of_passes(passes: int) -> str:
     """The reason of a run that used up its passes."""
-    return f"all {passes} passes done, not converged (trainer.passes allows no more)"
+    return f"{passes} passes done, as many as trainer.passes allows, not converged"

@@ -29,7 +29,7 @@ def column_fault(row: Sequence[str], text: str) -> str:
     if len(row) != 10:
         hint = ""
         if len(row) == 1 and len(text.split()) > 1:
-            hint = "; blanks separate the columns, the tabs seem lost"
+            hint = "; here they are separated by blanks"
         elif "\r" in text:
             hint = "; there are CR characters inside the line, convert the line ends to LF"
         columns = "1 column" if len(row) == 1 else f"{len(row)} columns"

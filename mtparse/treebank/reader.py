@@ -57,8 +57,7 @@ class Reader:
         self.format = format
         self.encoding = encoding
         self.hint = (
-            f"the file was read as {encoding}; name its encoding with --encoding, or data.encoding in a "
-            "config"
+            f"the file was read as {encoding}; name its encoding (--encoding; to train, data.encoding)"
         )
         self.heads = heads
         self.short_rows = short_rows

@@ -273,8 +273,9 @@ def test_settings_of_another_trainer(tmp_path, trainer, setting, owners):
 
     found = message(tmp_path, MINIMAL + f"trainer: {{name: {trainer}, {setting}}}")
 
+    reason = f"{key} has no meaning for the {trainer} trainer (only for {owners}); leave it out"
     assert found.startswith(f"run.yaml: trainer.{key} = ")
-    assert found.endswith(f": {key} has no meaning for the {trainer} trainer (only for {owners})")
+    assert found.endswith(f": {reason}")
     assert not getattr(load(tmp_path, MINIMAL + f"trainer: {{name: {trainer}}}").trainer, key, None)
 
 

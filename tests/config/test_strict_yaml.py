@@ -259,7 +259,7 @@ def test_require_files_names_every_fault(tmp_path):
 
     root = os.path.realpath(tmp_path)
     expected = f"{root}/empty is empty; {root}/none is missing; {root}/folder is a folder"
-    expected += " (data.root is the folder that files are looked for in)"
+    expected += " (relative paths start at data.root)"
     assert str(caught.value) == expected
     require_files(configs[2:])
 

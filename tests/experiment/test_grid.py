@@ -123,7 +123,7 @@ def test_resume_after_an_interruption_gives_the_same(finished, plan_file, tmp_pa
 
     with pytest.raises(MtparseError, match="exists and is not empty"):
         reproduce(load_plan(plan_file), out, jobs=1)
-    with pytest.raises(MtparseError, match=r"settings of run one-perceptron-projective differ from"):
+    with pytest.raises(MtparseError, match=r"seed of run one-perceptron-projective differs from"):
         reproduce(load_plan(plan_file, ["seed=2"]), out, jobs=1, resume=True)
 
     def counted(*arguments, **options):

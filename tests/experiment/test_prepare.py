@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from helpers import oracles
 
-from mtparse.config.run import config_from_dict
+from mtparse.config.run import config_from_dict, load_config
 from mtparse.experiment.prepare import prepare
+from mtparse.experiment.run import train
 from mtparse.runtime.progress import Progress
 from mtparse.runtime.threads import Workers
 from mtparse.treebank.conll import read_conll
@@ -61,3 +62,14 @@ def test_trees_are_projectivized_within_the_family(single, tmp_path):
 def test_nonprojective_models_see_the_trees_as_they_are(tmp_path):
     trees = oracles.all_trees(4, False, False).tolist()[::5]
     assert trained_on(tmp_path, trees, "nonprojective", False) == trees
+
+
+def test_a_template_that_is_there_already_is_warned_of(small, tmp_path, capsys):
+    templates = 'features.templates=["Mp Hp", "Hw Mp+1", "Mp+1 Hw"]'
+    config = load_config(small / "run.yaml", ["trainer.name=perceptron", "trainer.passes=1", templates])
+    train(config, str(tmp_path / "r"), progress=Progress(quiet=True))
+    lines = [line for line in capsys.readouterr().err.splitlines() if "features.templates" in line]
+    assert lines == [
+        f"mtparse: warning: features.templates: {text!r} changes nothing, it is there already"
+        for text in ("Hp Mp", "Hw Mp+1")
+    ]

@@ -151,7 +151,7 @@ def test_a_changed_plan_is_what_the_tables_show(plan_file, tmp_path):
     two = reproduce(load_plan(plan_file, ["trees=[projective]"]).only(["two"]), out, resume=True)
     assert remake_tables(out, ["two"]) == two
     assert remake_tables(out) == seeded
-    with pytest.raises(MtparseError, match=r"settings of run two-perceptron-projective differ from"):
+    with pytest.raises(MtparseError, match=r"of run two-perceptron-projective differs from"):
         reproduce(load_plan(plan_file, [*sets, "trainers.perceptron.passes=9"]), out, resume=True)
 
 

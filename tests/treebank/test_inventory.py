@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from mtparse import Parser, Sentence, read_conll
 from mtparse.cli.main import main
 from mtparse.errors import InputWarning
+from mtparse.model.info import format_info, model_info
 from mtparse.model.model_file import load_model, save_model
 from mtparse.model.parser import LOOKED_AT
 from mtparse.treebank.inventory import Comparison, Inventory
@@ -152,10 +153,10 @@ class TestInfo:
         model = load_model(run)
         assert lines["trees"] == f"nonprojective, {model.root}-root; decoder {model.decoder}"
         assert lines["trainer"].startswith("log-linear, C = 0.1, ")
-        assert lines["features"] == (
-            f"{len(model.weights)} with a weight (of {model.info['features']} in training; the weights of "
-            f"the others are negligible), {len(model.templates)} templates"
-        )
+        assert len(model.weights) == model.info["features"]
+        assert lines["features"] == f"{len(model.weights)} with a weight, {len(model.templates)} templates"
+        fewer = format_info({**model_info(run), "features": 9})
+        assert f"9 with a weight (of {model.info['features']} in training; the weights of the others" in fewer
         sha256 = model.info["sha256"]["train"][:16]
         assert lines["files"].startswith(f"train train.conll (SHA-256 {sha256}...), valid valid.conll ")
         assert lines["POSTAG"].startswith("filled in 100.0 % of the words, ")

@@ -86,7 +86,7 @@ class TestRows:
         assert errors(*rows, word(6) + "\tx") == [
             (2, columns(9)),
             (3, columns(1)),
-            (4, columns(1) + "; blanks separate the columns, the tabs seem lost"),
+            (4, columns(1) + "; here they are separated by blanks"),
             (5, "column 2 (FORM) is empty; put _ where there is no value"),
             (7, columns(11)),
         ]

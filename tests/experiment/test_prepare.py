@@ -65,11 +65,11 @@ def test_nonprojective_models_see_the_trees_as_they_are(tmp_path):
 
 
 def test_a_template_that_is_there_already_is_warned_of(small, tmp_path, capsys):
-    templates = 'features.templates=["Mp Hp", "Hw Mp+1", "Mp+1 Hw"]'
-    config = load_config(small / "run.yaml", ["trainer.name=perceptron", "trainer.passes=1", templates])
+    templates = 'features.templates=["Mp Hp", "Hs1 Mp+1", "Mp+1 Hs1"]'
+    config = load_config(small / "run.yaml", ["trainer.passes=1", templates])
     train(config, str(tmp_path / "r"), progress=Progress(quiet=True))
     lines = [line for line in capsys.readouterr().err.splitlines() if "features.templates" in line]
     assert lines == [
         f"mtparse: warning: features.templates: {text!r} changes nothing, it is there already"
-        for text in ("Hp Mp", "Hw Mp+1")
+        for text in ("Mp Hp", "Mp+1 Hs1")
     ]

@@ -114,6 +114,15 @@ def test_a_name_in_gz_is_compressed(tmp_path):
     assert (tmp_path / "one.gz").read_bytes() == (tmp_path / "two.gz").read_bytes()
 
 
+def test_a_file_that_cannot_be_written_is_not_replaced(tmp_path, monkeypatch):
+    """Renaming would not ask for the file's own permission, only for the folder's."""
+    (tmp_path / "gold").write_text("old")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # a test that is run by root may write all
+    with pytest.raises(PermissionError, match="gold"), atomic_writer(tmp_path / "gold", "w") as file:
+        file.write("new")
+    assert (tmp_path / "gold").read_text() == "old"
+
+
 class TestDescriptors:
     """What is written to an open descriptor goes where it stands, as a shell's redirections do."""
 

@@ -210,4 +210,4 @@ def test_without_matplotlib_the_tables_are_still_made(finished, small, tmp_path,
     plan = paper_plan(small, tmp_path)
     (out / "tables" / "figure.png").unlink()
     assert reproduce(plan, os.fspath(out), resume=True, progress=Progress()) == text
-    assert "no figure: matplotlib is not installed (the extra mtparse[plots])" in capsys.readouterr().err
+    assert "no figure, as matplotlib is missing: pip install '.[plots]' brings it" in capsys.readouterr().err

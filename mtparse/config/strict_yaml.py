@@ -12,6 +12,7 @@ import re
 import yaml
 
 from mtparse.errors import ConfigError
+from mtparse.treebank.byte_source import is_packed
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 20
@@ -190,7 +191,7 @@ def read_yaml(path: str) -> object:
         raise ConfigError(
             f"{source}: this is a treebank, not a config; write its path into a YAML file, as data.train"
         )
-    if data.startswith((b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh")):
+    if is_packed(data):
         raise ConfigError(f"{source}: this is a compressed file, not a config, which names treebanks' paths")
     if len(data) > MAX_BYTES:
         raise ConfigError(f"{source}: larger than {MAX_BYTES} bytes: not a config file")

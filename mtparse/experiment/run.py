@@ -89,7 +89,7 @@ def train(
         tidy(out)
         progress.say(f"{out}: this run is finished, nothing to resume")
         return summary
-    if resume:
+    else:
         require_files([config])
     if cache is not None:
         require_cache(cache, out)  # before anything is written
@@ -122,10 +122,10 @@ def train(
             directory.complete()
             return summary
     except BaseException as error:
-        directory.discard_if_unused()
+        discarded = directory.discard_if_unused()
         if isinstance(error, KeyboardInterrupt) and directory.resumable:
             raise KeyboardInterrupt(f"resume with: mtparse train --resume {out}") from None
-        if isinstance(error, KeyboardInterrupt) and not resume:
+        if isinstance(error, KeyboardInterrupt) and discarded:
             raise KeyboardInterrupt("before the first pass ended; nothing was stored, start again") from None
         raise
     finally:

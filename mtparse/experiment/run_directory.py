@@ -322,10 +322,10 @@ class RunDirectory:
         """Whether there are checkpoints to go on from."""
         return self._folder is not None and os.path.isdir(self._folder)
 
-    def discard_if_unused(self) -> None:
-        """Remove what was begun here if no pass was logged yet."""
+    def discard_if_unused(self) -> bool:
+        """Remove what was begun here if no pass was logged yet; whether that is so."""
         if self._resumed or self._logged:
-            return
+            return False
         with suppress(OSError):
             self.complete()
         for name in (LOG_NAME, CONFIG_NAME):
@@ -334,6 +334,7 @@ class RunDirectory:
         if self._made:
             with suppress(OSError):
                 os.rmdir(self.path)
+        return True
 
     def close(self) -> None:
         """Close the log and let other processes in."""

@@ -128,6 +128,11 @@ _UNPACKED: dict[str, tuple[bytes, Callable]] = {
 }
 """Formats that are unpacked: how they begin, and what unpacks one stream."""
 
+def is_packed(start: bytes) -> bool:
+    """Whether data that begin so are compressed in one of the formats that are unpacked here."""
+    return start.startswith(tuple(beginning for beginning, _ in _UNPACKED.values()))
+
+
 _REFUSED = {
     "a zstd archive: unpack it first (zstd -d)": (b"\x28\xb5\x2f\xfd",),
     "a zip archive: unpack it first (unzip)": (b"PK\x03\x04", b"PK\x05\x06"),
@@ -211,7 +216,7 @@ def _unpacked(name: str, new: Callable, chunks: Iterable[bytes | None]) -> Itera
             except (zlib.error, lzma.LZMAError, OSError) as error:
                 raise InputError(f"the {name} data are damaged or cut off ({error})") from error
             if data and first:
-                if data.startswith(tuple(beginning for beginning, _ in _UNPACKED.values())):
+                if is_packed(data):
                     raise InputError("this is packed twice: unpack it first")
                 _require_text(data)
                 first = False
